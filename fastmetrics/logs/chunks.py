@@ -18,13 +18,13 @@ from fastmetrics.base.arrays import Flags, Floats, Ints, arrow_numbers, decoded,
 from fastmetrics.base.column_names import COLUMNS, listed
 from fastmetrics.base.columns import as_array, is_column
 from fastmetrics.base.display import Grid, Shown, head_of, lines_of, plain
-from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
+from fastmetrics.base.errors import Argument, ColumnError, InputError
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, Rows, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels.rankings import repeats
-from fastmetrics.logs.log import KEY, Columns, LogPart, by_code, fewer, open_log, summed
+from fastmetrics.logs.log import KEY, Columns, LogPart, check_named, fewer, open_log, summed
 from fastmetrics.retrieval.rankings import fixed_ids, offsets
 from fastmetrics.tables.good_rows import whole_table
 from fastmetrics.tables.input_files import PLAIN, Reading
@@ -61,8 +61,8 @@ class ListedIds:
         """The ids without repetitions within a row."""
         return self.where(~repeats(fixed_ids(self.codes.view(np.uint64)), offsets(self.sizes)))
 
-    def counts(self, **columns: Ints | None) -> pa.Table:
-        """The number of entries of each of the ``words``, or the sum of their values."""
+    def counts(self, **columns: Ints | Floats | None) -> pa.Table:
+        """The number of entries of each of the ``words``, or the sum of their whole values."""
         sums = {name: np.bincount(self.codes, values, len(self.words)) for name, values in columns.items()}
         return pa.table({KEY: self.words, **{name: _integers(each) for name, each in sums.items()}})
 
@@ -164,101 +164,44 @@ def as_log(rankings: Any) -> Any:
     return {"retrieved_ids": rankings}
 
 
-def chunk_ids(chunks: Any, column: str | None) -> pa.Array:
-    """The unique ids of a column, or of a table or file of chunks.
+def chunk_ids(chunks: Any, column: str | None, *others: str) -> list[pa.Array]:
+    """The unique ids of a column, or of a table or file of chunks, with other columns of text or ids.
 
-    Raises ``ColumnError`` if no column holds ids, and ``InputError`` for a missing or duplicate id.
+    Raises ``ColumnError`` if no column holds ids or one is missing, and ``InputError`` for a missing or duplicate id.
     """
-    if is_paths(chunks, or_column=True) or not is_column(chunks):
-        return with_column(chunks, column)[0]
-    return _each_once(as_ids(as_array(chunks, "chunks"), "chunks"), "chunks")
-
-
-def with_column(chunks: Any, column: str | None, *others: str) -> list[pa.Array]:
-    """The unique ids of a table or file of chunks, with other columns of text or ids.
-
-    Raises the errors of :func:`chunk_ids`, and ``ColumnError`` for a column that is missing.
-    """
+    if not others and not is_paths(chunks, or_column=True) and is_column(chunks):
+        return [_each_once(as_ids(as_array(chunks, "chunks"), "chunks"), "chunks")]
     source = open_table(chunks, name="chunks", or_column=True)
-    present = source.names
-    name = _id_column(present, column)
+    name = _id_column(source.names, column)
     for other in others:
-        if other not in present:
-            unknown = UnknownNameError.of("column", other, present).message
-            raise ColumnError(Argument("source_column", other), ": ", unknown)
-    columns = list(dict.fromkeys([name, *others]))
-    table = whole_table(source, dict.fromkeys(columns, "id"))
-    ids = _each_once(as_ids(as_array(table[name], name), name), name)
-    return [ids, *(as_ids(as_array(table[other], other), other) for other in others)]
+        check_named("source_column", other, source.names)
+    table = whole_table(source, dict.fromkeys([name, *others], "id"))
+    ids, *beside = (as_ids(as_array(table[one], one), one) for one in (name, *others))
+    return [_each_once(ids, name), *beside]
 
 
 def _each_once(ids: pa.Array, name: str) -> pa.Array:
     """The ids; raises an error for a missing or duplicate id."""
-    if ids.null_count:
-        row = int(np.flatnonzero(numpy_values(ids.is_null()))[0])
+    for row in np.flatnonzero(numpy_values(ids.is_null())):
         raise InputError(f"column {name!r} of the chunks, row {row}: an id is missing (null)")
-    counts = pc.value_counts(ids)
-    twice = counts.filter(pc.greater(counts.field("counts"), 1))
-    if len(twice):
-        first, count = twice[0]["values"].as_py(), twice[0]["counts"].as_py()
-        raise InputError(
-            f"column {name!r} of the chunks: the id {first!r} occurs in {count:,} rows; expected each id once"
-        )
+    values, counts = pc.value_counts(ids).flatten()
+    for at in np.flatnonzero(numpy_values(counts) > 1).tolist():
+        times = f"the id {values[at].as_py()!r} occurs in {counts[at].as_py():,} rows"
+        raise InputError(f"column {name!r} of the chunks: {times}; expected each id once")
     return ids
 
 
 def _id_column(names: Sequence[str], column: str | None) -> str:
     if column is not None:
-        if column not in names:
-            raise ColumnError(
-                Argument("chunk_column", column), ": ", UnknownNameError.of("column", column, names).message
-            )
+        check_named("chunk_column", column, names)
         return column
     lowered = {name.lower(): name for name in reversed(names)}
     match = next((lowered[name] for name in NAMES if name in lowered), names[0] if len(names) == 1 else None)
     if match is None:
         have = ", ".join(map(repr, names))
-        raise ColumnError(
-            f"the chunks have no column {NAMES[0]!r} or 'id', but {have}; name it with ", Argument("chunk_column")
-        )
+        lacking = f"the chunks have no column {NAMES[0]!r} or 'id', but {have}; name it with "
+        raise ColumnError(lacking, Argument("chunk_column"))
     return match
-
-
-def comparable(keys: pa.Array, total: pa.Array | None) -> tuple[pa.Array, pa.Array | None]:
-    """Retrieved ids and ids of chunks converted to one type: text, if either is text."""
-    if total is None or keys.type == total.type:
-        return keys, total
-    return as_text(keys), as_text(total)
-
-
-def raise_unknown(keys: pa.Array, total: pa.Array) -> None:
-    """Raise the error that no retrieved id is the id of a chunk."""
-    retrieved_id, chunk_id = (
-        (repr(ids[0].as_py()) for ids in (keys, total)) if len(total) else (repr(keys[0].as_py()), "none")
-    )
-    way = Argument("chunk_column")
-    raise InputError(
-        f"no retrieved id, such as {retrieved_id}, matches a chunk id, such as {chunk_id}; "
-        "name the column of chunk ids with ",
-        way,
-    )
-
-
-def sources_of(chunks: Any, chunk_column: str | None, source_column: str) -> pa.Table:
-    """The ``chunk`` ids of a table or file of chunks, as text, and the number of the ``source`` of each.
-
-    Raises ``ColumnError`` for a table without either column.
-    """
-    ids, sources = with_column(chunks, chunk_column, source_column)
-    codes = sources.dictionary_encode().indices.fill_null(-1).cast(pa.int64())
-    return pa.table({"chunk": as_text(ids), "source": codes})
-
-
-def sources_of_words(words: pa.Array, sources: pa.Table) -> Ints:
-    """The number of the source of each id, −1 for an unknown id."""
-    places = numpy_values(pc.index_in(as_text(words), sources["chunk"].combine_chunks()).fill_null(-1)).astype(np.int64)
-    numbers = np.append(numpy_values(sources["source"].combine_chunks()), -1)
-    return numbers[places]
 
 
 # Counting the chunks of a log's rankings: how often each is retrieved, cited and relevant, and the sums of scores.
@@ -266,8 +209,8 @@ def sources_of_words(words: pa.Array, sources: pa.Table) -> Ints:
 
 _OPTIONAL = (("cited", "answer"), ("relevant", "relevant_ids"))
 _MOST = 2.0**32
-_EXACT = pa.decimal128(38, 18)
-"""Sums of scores are exact in any order; a score is rounded to eighteen decimals."""
+_DIGITS = (2.0, 2.0**-30, 2.0**-60)
+"""Scores are added up in three digits, as integers, and so are exact in any order; a score is rounded to 2⁻⁶⁰."""
 
 
 class PartCounts(NamedTuple):
@@ -306,28 +249,27 @@ class ChunkCounter:
     def add_up(self, parts: Iterable[PartCounts]) -> tuple[Ints, pa.Table]:
         """The sum of all parts, of scores as floats; ids become text if some parts have numbers and others text."""
         names = ["retrieved", "ranks", *(name for name, of in _OPTIONAL if of in self.has)]
-        kinds = dict.fromkeys([*names, *(f"n {name}" for name in self.scores)], pa.int64())
-        kinds |= dict.fromkeys([f"sum {name}" for name in self.scores], _EXACT)
-        rows, tables = np.zeros(3, np.int64), [pa.Table.from_batches([], pa.schema({KEY: pa.null(), **kinds}))]
+        names += [f"{digit} {name}" for name in self.scores for digit in ("n", *range(3))]
+        rows, nothing = np.zeros(3, np.int64), pa.nulls(0, pa.int64())
+        tables = [pa.table({KEY: pa.nulls(0), **dict.fromkeys(names, nothing)})]
         for part in parts:
             rows += part.rows
             tables = fewer([*tables, *part.tables])
         table = summed(tables)
-        keys = table[KEY] if len(table) else pa.chunked_array([pa.array([], pa.large_string())])
-        plain = [each.cast(pa.float64()) if each.type == _EXACT else each for each in table.columns[1:]]
-        return rows, pa.table([keys, *(each.fill_null(0) for each in plain)], table.column_names)
+        return rows, table if len(table) else table.set_column(0, KEY, pa.nulls(0, pa.large_string()))
 
 
 def _score_sums(top: ListedIds, name: str, part: LogPart) -> pa.Table:
-    """The number and the sum of the scores of the rows that hold each id."""
+    """The number and the sums of the digits of the scores of the rows that hold each id."""
     values = floats_of_arrow(part.rows.column(name), name)
-    wrong = np.flatnonzero(np.abs(values) > _MOST)
-    if wrong.size:
-        value = f"{values[wrong[0]]:g} is not a score; expected at most ±2**32"
-        raise InputError(f"column {name!r}, row {part.first + int(wrong[0])}: {value}")
-    each = arrow_numbers(values, pa.float64(), np.isnan(values)).cast(_EXACT).take(_integers(top.rows))
-    sums = {f"sum {name}": each, f"n {name}": each.is_valid().cast(pa.int64())}
-    return by_code(top.words, _integers(top.codes), sums)
+    for row in np.flatnonzero(np.abs(values) > _MOST):
+        value = f"{values[row]:g} is not a score; expected at most ±2**32"
+        raise InputError(f"column {name!r}, row {part.first + int(row)}: {value}")
+    known, rest, columns = ~np.isnan(values), np.nan_to_num(values), {}
+    for digit, unit in enumerate(_DIGITS):
+        whole = np.rint(rest / unit)
+        columns[f"{digit} {name}"], rest = whole[top.rows], rest - whole * unit
+    return top.counts(**{f"n {name}": known[top.rows].astype(np.int64)}, **columns)
 
 
 def _relevant(part: LogPart, relevant: ListedIds) -> Flags:
@@ -343,7 +285,7 @@ def _relevant(part: LogPart, relevant: ListedIds) -> Flags:
         row = int(wrong[0])
         of = f"expected a grade for each of {relevant.sizes[row]} relevant ids, got {lengths[row]:g}"
         raise ColumnError(f"column 'relevance', row {part.first + row}: {of}")
-    flat = grades.filter(arrow_numbers(graded, pa.bool_())).flatten()
+    flat = grades.filter(_flags(graded)).flatten()
     every[graded[relevant.rows]] = numpy_values(flat.cast(pa.float64()), null=0) >= 1
     return every
 
@@ -500,7 +442,7 @@ def chunk_utilization(
     how = Columns(columns, schema, reading or PLAIN)
     optional = ("answer", "context_ids", "relevant_ids", "relevance")
     log = open_log(as_log(log), ["retrieved_ids"], optional, score_names, how)
-    total = None if chunks is None else chunk_ids(chunks, chunk_column)
+    total = None if chunks is None else chunk_ids(chunks, chunk_column)[0]
     counter = ChunkCounter(log.has, tuple(score_names), k)
     rows, table = log.parts(counter.count, counter.add_up, workers)
     return _result(rows, table, total, counter, share)
@@ -508,24 +450,25 @@ def chunk_utilization(
 
 def _result(rows: Ints, table: pa.Table, total: pa.Array | None, counter: ChunkCounter, share: float) -> ChunkUse:
     """The figures of all chunks, or without a table of them of those in the log."""
-    strange = pa.array([], pa.large_string())
+    strange = pa.nulls(0, pa.large_string())
     if total is not None:
-        keys, total = comparable(table[KEY].combine_chunks(), total)
-        table = table.set_column(0, KEY, keys)
-        retrieved = table.filter(pc.greater(table["retrieved"], 0))[KEY]
-        strange = retrieved.filter(pc.invert(pc.is_in(retrieved, total))).combine_chunks()
-        if len(strange) and len(strange) == len(retrieved):
-            raise_unknown(keys, total)
-        known = table.take(pc.index_in(total, keys))
-        table = pa.table([total, *(each.fill_null(0) for each in known.columns[1:])], table.column_names)
+        both, n = summed([pa.table({KEY: total}), table]), len(total)
+        table, others = both.slice(0, n), both.slice(n)
+        strange = others[KEY].filter(_flags(_numbers(others, "retrieved") > 0))
+        if len(strange) and not _numbers(table, "retrieved").any():
+            such = repr(table[KEY][0].as_py()) if n else "none"
+            unknown = f"no retrieved id, such as {strange[0].as_py()!r}, matches a chunk id, such as {such}"
+            raise InputError(f"{unknown}; name the column of chunk ids with ", Argument("chunk_column"))
     table = table.sort_by([("retrieved", "descending"), (KEY, "ascending")]).combine_chunks()
-    counts = {name: numpy_values(table[name].combine_chunks()) for name in table.column_names[1:]}
+    counts = {name: _numbers(table, name) for name in table.column_names[1:]}
     retrieved, used = counts["retrieved"], counts["retrieved"] > 0
     of = retrieved if total is not None else retrieved[used]
     uncited = used & (counts["cited"] == 0) if "cited" in counts else None
     pick = partial(_listed, table[KEY])
-    means = {"mean_rank": (counts["ranks"], retrieved)}
-    means |= {f"mean_{name}": (counts[f"sum {name}"], counts[f"n {name}"]) for name in counter.scores}
+    means: dict[str, tuple[Any, Ints]] = {"mean_rank": (counts["ranks"], retrieved)}
+    for name in counter.scores:
+        sums = sum(counts[f"{digit} {name}"] * unit for digit, unit in enumerate(_DIGITS))
+        means[f"mean_{name}"] = sums, counts[f"n {name}"]
     columns = {name: table[name] for name in ("retrieved", "cited", "relevant") if name in counts}
     columns |= {name: arrow_numbers(_mean(*sums), pa.float64()) for name, sums in means.items()}
     n, n_used = len(table), int(used.sum())
@@ -544,7 +487,7 @@ def _result(rows: Ints, table: pa.Table, total: pa.Array | None, counter: ChunkC
         unused_ids=None if total is None else pick(~used),
         never_cited_ids=None if uncited is None else pick(uncited),
         hubs=pick(retrieved > hub_line(of)),
-        unknown_ids=strange.sort()[:_EXAMPLES].to_pylist() if len(strange) else [],
+        unknown_ids=sorted(strange.to_pylist())[:_EXAMPLES],
         table=pa.table({"chunk": table[KEY], **columns}),
         **figures(of, share),  # type: ignore[arg-type]
     )
@@ -555,7 +498,16 @@ def _mean(sums: Floats, n: Ints) -> Floats:
 
 
 def _listed(ids: pa.ChunkedArray, which: Flags) -> list[Any]:
-    return list(ids.filter(arrow_numbers(which, pa.bool_())).to_pylist())
+    return list(ids.filter(_flags(which)).to_pylist())
+
+
+def _flags(values: Flags) -> pa.Array:
+    return arrow_numbers(values, pa.bool_())
+
+
+def _numbers(table: pa.Table, name: str) -> Ints:
+    numbers: Ints = numpy_values(table[name].combine_chunks())
+    return numbers
 
 
 def _integers(values: Any) -> pa.Array:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +15,7 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, Uint64s, is_list, text_of_arrow
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.columns import codes_of
-from fastmetrics.base.display import Grid, Shown, columns_of, lines_of
+from fastmetrics.base.display import Grid, Shown, columns_of, head_of, lines_of
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, Whole, argument
@@ -58,6 +56,11 @@ class DatasetChecks(Shown):
     rows: int
     findings: Sequence[Finding]
     skipped: Sequence[str]
+    pairs: pa.Table | None = None
+    """Each pair of near duplicates, as ``row`` and ``other`` from 0, with its ``cosine``, nearest first.
+
+    None without an embedder or questions.
+    """
 
     @property
     def clean(self) -> bool:
@@ -70,11 +73,13 @@ class DatasetChecks(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All findings."""
-        return {**super().to_dict(), "clean": self.clean}
+        pairs = None if self.pairs is None else self.pairs.to_pylist()
+        return {**super().to_dict(), "clean": self.clean, "pairs": pairs}
 
     def grids(self) -> list[Grid]:
-        """One line per check."""
-        return [lines_of(self.findings, "check", "rows", ("for example (rows from 0)", _example))]
+        """One line per check, and the nearest of the near duplicates."""
+        grids = [lines_of(self.findings, "check", "rows", ("for example (rows from 0)", _example))]
+        return [*grids, head_of(self.pairs)] if self.pairs else grids
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
@@ -254,41 +259,20 @@ def written(label: Any) -> str:
     return json.dumps(label, default=str, ensure_ascii=False)
 
 
-class Groups:
+def repeated(codes: Ints) -> list[Ints]:
     """The rows whose code (−1 for none) occurs at least twice, by group, in row order within a group."""
+    rows = np.flatnonzero(codes >= 0)
+    rows = rows[(np.bincount(codes[rows]) > 1)[codes[rows]]] if len(rows) else rows
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    return np.split(rows, np.flatnonzero(np.diff(codes[rows])) + 1) if len(rows) else []
 
-    def __init__(self, codes: Ints) -> None:
-        rows = np.flatnonzero(codes >= 0)
-        codes = codes[rows]
-        again = (np.bincount(codes) > 1)[codes] if len(codes) else np.zeros(0, np.bool_)
-        rows, codes = rows[again], codes[again]
-        order = np.argsort(codes, kind="stable")
-        self.rows: Ints = rows[order]
-        new = np.append(np.ones(min(1, len(order)), np.bool_), np.diff(codes[order]) != 0)
-        self._bounds: Ints = np.append(np.flatnonzero(new), len(order))
 
-    def __iter__(self) -> Iterator[Ints]:
-        """The rows of each group."""
-        for start, stop in itertools.pairwise(self._bounds):
-            yield self.rows[start:stop]
-
-    def __len__(self) -> int:
-        return len(self._bounds) - 1
-
-    @property
-    def later(self) -> int:
-        """Number of rows that are not the first of their group."""
-        return len(self.rows) - len(self)
-
-    def differing(self, labels: Ints) -> Sequence[Ints]:
-        """The groups with different labels."""
-        if not len(self):
-            return []
-        row_labels, starts = labels[self.rows], self._bounds[:-1]
-        highest = np.maximum.reduceat(row_labels, starts)
-        lowest = np.minimum.reduceat(np.where(row_labels > 0, row_labels, np.iinfo(np.int64).max), starts)
-        groups = np.flatnonzero((highest > 0) & (lowest != highest))
-        return [self.rows[self._bounds[group] : self._bounds[group + 1]] for group in groups]
+def differing(groups: Sequence[Ints], codes: Ints, labels: Ints) -> list[Ints]:
+    """The groups of equal codes that have different labels, missing ones aside."""
+    known = (codes >= 0) & (labels > 0)
+    pairs = np.unique(np.stack([codes[known], labels[known]]), axis=1)[0]
+    several = np.bincount(pairs, minlength=int(codes.max(initial=0)) + 1) > 1
+    return [rows for rows in groups if several[codes[rows[0]]]]
 
 
 # Slow checks of a data set, on a uniform sample of its rows: languages, near duplicates.
@@ -297,63 +281,42 @@ class Groups:
 LANGUAGE, NEAR = "other language", "near duplicate"
 _LONG = 20
 """Minimum characters of a text for language identification."""
-_COLUMNS = {LANGUAGE: ("question", "answer"), NEAR: ("question",)}
 
 
-class Sampled(NamedTuple):
-    """The options: candidate languages, embedder, minimum cosine of near duplicates, sample size, threads."""
-
-    languages: tuple[str, ...]
-    embedder: Embedder | None
-    near: float
-    size: int
-    threads: int
-
-    def findings(self, rows: pa.Table, asked: Uint64s) -> tuple[list[Finding], list[str]]:
-        """The findings in a sample of the rows, and the checks whose columns are missing.
-
-        Of all rows with a text to look at, those with the smallest keys are the sample; ``asked`` are hashes of
-        question and answer.
-        """
-        findings, skipped = [], []
-        for name in [*([LANGUAGE] if self.languages else []), *([NEAR] if self.embedder is not None else [])]:
-            columns = _COLUMNS[name]
-            if not set(columns) <= set(rows.column_names):
-                skipped.append(f"{name} ({', '.join(columns)})")
-                continue
-            texts = {column: rows[column].cast(pa.large_string()) for column in columns}
-            keys = asked[:, 0]
-            if name == LANGUAGE:
-                mask = pc.and_(
-                    *(pc.fill_null(pc.greater_equal(pc.utf8_length(text), _LONG), False) for text in texts.values())
-                )
-            else:
-                mask = texts["question"].is_valid()
-                keys = text_keys(plain(texts["question"].combine_chunks()))[:, 0]
-            table = pa.table({"key": keys, "row": np.arange(len(rows)), **texts}).filter(mask)
-            table = with_smallest_keys(table, self.size, "row").sort_by("row").combine_chunks()
-            look = _languages if name == LANGUAGE else _near
-            findings.append(look(self, table) if len(table) else Finding(name, 0, [], 0))
-        return findings, skipped
+def in_other_languages(rows: pa.Table, keys: Uint64s, size: int, languages: tuple[str, ...]) -> Finding:
+    """The rows of a sample whose question and answer are in different languages."""
+    texts = {name: rows[name].cast(pa.large_string()) for name in ("question", "answer")}
+    long = [pc.fill_null(pc.greater_equal(pc.utf8_length(text), _LONG), False) for text in texts.values()]
+    table = _sample(keys, pc.and_(*long), size, texts)
+    questions, numbers = table["question"].to_pylist(), table["row"].to_pylist()
+    pairs = list(zip(*(guessed(table[name].to_pylist(), languages) for name in texts), strict=True))
+    found = [at for at, (question, answer) in enumerate(pairs) if question != answer]
+    examples = [((numbers[at],), f"{', '.join(pairs[at])}: {questions[at]}"[:200]) for at in found[:EXAMPLES]]
+    return Finding(LANGUAGE, len(found), examples, len(pairs))
 
 
-def _languages(options: Sampled, table: pa.Table) -> Finding:
-    questions, answers = (table[name].to_pylist() for name in _COLUMNS[LANGUAGE])
-    pairs = list(zip(guessed(questions, options.languages), guessed(answers, options.languages), strict=True))
-    rows = [at for at, (question, answer) in enumerate(pairs) if question != answer]
-    numbers = table["row"].to_pylist()
-    examples = [((numbers[at],), f"{pairs[at][0]}, {pairs[at][1]}: {questions[at]}"[:200]) for at in rows[:EXAMPLES]]
-    return Finding(LANGUAGE, len(rows), examples, len(pairs))
+def near_duplicates(
+    rows: pa.Table, size: int, embedder: Embedder, near: float, threads: int
+) -> tuple[Finding, pa.Table]:
+    """The rows of a sample with another one whose question is near, and the pairs of each with the nearest one."""
+    questions = rows["question"].cast(pa.large_string())
+    keys = text_keys(plain(questions.combine_chunks()))[:, 0]
+    table = _sample(keys, questions.is_valid(), size, {"question": questions})
+    texts, numbers = table["question"].combine_chunks(), np.asarray(table["row"])
+    some, others, cosines = near_pairs(texts, embedder, near, threads)
+    found = np.stack([numbers[some], numbers[others]])
+    told = zip(found.T.tolist(), some.tolist()[:EXAMPLES], strict=False)
+    examples = [(tuple(both), texts[at].as_py()[:200]) for both, at in told]
+    pairs, first = np.unique(np.sort(found, axis=0), axis=1, return_index=True)
+    closest = np.argsort(-cosines[first], kind="stable")
+    columns = {"row": pairs[0], "other": pairs[1], "cosine": cosines[first].astype(np.float64)}
+    return Finding(NEAR, len(some), examples, len(texts)), pa.table(columns).take(pa.array(closest))
 
 
-def _near(options: Sampled, table: pa.Table) -> Finding:
-    assert options.embedder is not None
-    questions = table["question"].combine_chunks()
-    rows, others, _ = near_pairs(questions, options.embedder, options.near, options.threads)
-    numbers = np.asarray(table["row"])
-    pairs = list(zip(rows[:EXAMPLES].tolist(), others[:EXAMPLES].tolist(), strict=True))
-    examples = [((int(numbers[a]), int(numbers[b])), questions[a].as_py()[:200]) for a, b in pairs]
-    return Finding(NEAR, len(rows), examples, len(questions))
+def _sample(keys: Uint64s, mask: pa.ChunkedArray, size: int, texts: Mapping[str, pa.ChunkedArray]) -> pa.Table:
+    """Of all rows with texts to look at, those with the smallest keys."""
+    table = pa.table({"key": keys, "row": np.arange(len(keys)), **texts}).filter(mask)
+    return with_smallest_keys(table, size, "row").sort_by("row").combine_chunks()
 
 
 # ``fm.logs.check_dataset``: finding faults in a data set before scoring.
@@ -392,8 +355,8 @@ def check_dataset(
     - ``contradicting labels``: rows with equal question and answer differ in ``answerable`` or in one of ``labels``.
 
     Two slow checks use an even ``sample`` of the rows: ``languages`` enables ``other language`` (by py3langid),
-    ``embedder`` enables ``near duplicate``: the cosine of two questions is at least ``near``.  Case is ignored.  The
-    columns that it reads are held in memory.
+    ``embedder`` enables ``near duplicate``: the cosine of two questions is at least ``near``; ``pairs`` has them.  Case
+    is ignored.  The columns that it reads are held in memory.
 
     >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
     >>> [(one.check, one.rows) for one in found.findings]
@@ -405,7 +368,7 @@ def check_dataset(
     near, size = float(argument("near", near, Real(-1.0, 1.0))), argument("sample", sample, Whole(1, 10_000_000))
     check_languages(languages)
     label_columns = list(dict.fromkeys(listed(labels)))
-    sampled = Sampled(tuple(languages), None if embedder is None else embedder_of(embedder), near, size, workers)
+    model = None if embedder is None else embedder_of(embedder)
     how = Columns(columns, schema, reading or PLAIN)
     rejects: list[Reject] = []
     log = open_log(table, [], _OPTIONAL, (), how, label_columns, what="table", rejects=rejects)
@@ -414,87 +377,79 @@ def check_dataset(
         for name in label_columns
     }
     judged = {**({"answerable": "answerable"} if "answerable" in log.has else {}), **judged}
-    checks = _checks(log.table(workers), judged, sampled)
-    if not rejects:
-        return checks
-    told = [((bad.position.row,), str(bad).removeprefix(f"{bad.path}, ")[:200]) for bad in rejects[:EXAMPLES]]
-    unreadable = Finding("unreadable row", len(rejects), told)
-    return replace(checks, rows=checks.rows + len(rejects), findings=[unreadable, *checks.findings])
-
-
-def _checks(rows: pa.Table, judged: Mapping[str, str], sampled: Sampled) -> DatasetChecks:
-    """The findings in order; ``judged`` maps labels to their columns."""
+    rows = log.table(workers)
     has = set(rows.column_names)
-    able = [name for name, (needed, _, _) in CHECKS.items() if set(needed) <= has]
+    able = [name for name, (needed, *_) in CHECKS.items() if has.issuperset(needed)]
 
     def look(batch: pa.RecordBatch) -> tuple[list[Ints], Uint64s]:
         keys = asked_keys(batch) if "question" in has else np.zeros((batch.num_rows, 2), np.uint64)
         return [CHECKS[name][2](batch) for name in able], keys
 
+    def text(column: str, row: Any) -> str:
+        return str(rows[column][int(row)])[:200]
+
     batches = rows.to_batches(SIZES.log_rows)
-    parts = list(ordered(look, batches, sampled.threads))
-    starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
+    parts = list(ordered(look, batches, workers))
+    starts = np.cumsum([0, *(batch.num_rows for batch in batches)])[:-1]
     asked = np.concatenate([np.zeros((0, 2), np.uint64), *(keys for _, keys in parts)])
-    findings, skipped, groups = [], [], {}
+    findings: list[Finding] = []
+    skipped: list[str] = []
+    examples: list[tuple[Sequence[int], str]]
+    pairs = None
     if "id" in has:
-        groups["id"] = Groups(codes_of(rows["id"], "id"))
-        findings.append(_doubled(groups["id"], rows))
+        ids = repeated(codes_of(rows["id"], "id"))
+        examples = [(_first(some), text("id", some[0])) for some in ids[:EXAMPLES]]
+        findings.append(Finding("doubled id", sum(map(len, ids)), examples))
     else:
         skipped.append("doubled id (id)")
     if "question" in has:
-        groups["question"] = Groups(np.where(np.asarray(rows["question"].is_valid()), numbered(asked), -1))
-        findings.append(_duplicates(groups["question"], rows))
+        codes = np.where(np.asarray(rows["question"].is_valid()), numbered(asked), -1)
+        equal = repeated(codes)
+        again = [(int(some[0]), int(row)) for some in equal[:EXAMPLES] for row in some[1 : EXAMPLES + 1]][:EXAMPLES]
+        examples = [(pair, text("question", pair[1])) for pair in again]
+        findings.append(Finding("duplicate", sum(map(len, equal)) - len(equal), examples))
     else:
         skipped.append("duplicate (question)")
     for name, (needed, column, _) in CHECKS.items():
         if name not in able:
             skipped.append(f"{name} ({', '.join(needed)})")
             continue
-        nothing = np.zeros(0, np.int64)
-        found = [places[able.index(name)] + start for (places, _), start in zip(parts, starts[:-1], strict=True)]
-        places = np.concatenate([nothing, *found])
-        told = next((told for told in (column, "id") if told in has), None)
-        texts = [shown(name, rows[told][row].as_py() if told else "") for row in places[:EXAMPLES].tolist()]
-        examples = [((row,), text[:200]) for row, text in zip(places[:EXAMPLES].tolist(), texts, strict=True)]
-        findings.append(Finding(name, len(places), examples))
+        found = [places[able.index(name)] + start for (places, _), start in zip(parts, starts, strict=True)]
+        places = np.concatenate([np.zeros(0, np.int64), *found])
+        of = next((one for one in (column, "id") if one in has), None)
+        told = [(row, shown(name, rows[of][row].as_py() if of else "")) for row in places[:EXAMPLES].tolist()]
+        findings.append(Finding(name, len(places), [((row,), said_of[:200]) for row, said_of in told]))
     if judged and "question" in has:
-        differing = {
-            name: groups["question"].differing(label_codes(rows[column], column)) for name, column in judged.items()
-        }
-        findings.append(_contradicting(differing, judged, rows))
+        examples, every = [], [np.zeros(0, np.int64)]
+        for name, column in judged.items():
+            unlike = differing(equal, codes, label_codes(rows[column], column))
+            every += unlike
+            for some in unlike[:EXAMPLES]:
+                values = rows[column].take(pa.array(some[:_MOST])).to_pylist()
+                labels_of = sorted({written(value) for value in values if value is not None})
+                words = f"{name} is {' and '.join(labels_of)}: {rows['question'][int(some[0])]}"
+                examples.append((_first(some), words[:200]))
+        findings.append(Finding(_CONTRADICTING, len(np.unique(np.concatenate(every))), examples[:EXAMPLES]))
     else:
         skipped.append(f"{_CONTRADICTING} (question, answerable or labels)")
-    more, lacking = sampled.findings(rows, asked)
-    return DatasetChecks(len(rows), [*findings, *more], [*skipped, *lacking])
+    if languages and has.issuperset(("question", "answer")):
+        findings.append(in_other_languages(rows, asked[:, 0], size, tuple(languages)))
+    elif languages:
+        skipped.append(f"{LANGUAGE} (question, answer)")
+    if model is not None and "question" in has:
+        finding, pairs = near_duplicates(rows, size, model, near, workers)
+        findings.append(finding)
+    elif model is not None:
+        skipped.append(f"{NEAR} (question)")
+    if rejects:
+        unread = [((bad.position.row,), str(bad).removeprefix(f"{bad.path}, ")[:200]) for bad in rejects[:EXAMPLES]]
+        findings.insert(0, Finding("unreadable row", len(rejects), unread))
+    return DatasetChecks(len(rows) + len(rejects), findings, skipped, pairs)
 
 
 _MOST = 1_000
 """Maximum rows of a group that are examined for different labels."""
 
 
-def _first(rows: Any) -> list[int]:
-    return [int(row) for row in rows[:EXAMPLES]]
-
-
-def _doubled(groups: Groups, table: pa.Table) -> Finding:
-    some = [(_first(rows), str(table["id"][int(rows[0])])[:200]) for rows in islice(groups, EXAMPLES)]
-    return Finding("doubled id", len(groups.rows), some)
-
-
-def _duplicates(groups: Groups, table: pa.Table) -> Finding:
-    pairs = [(int(rows[0]), int(row)) for rows in islice(groups, EXAMPLES) for row in rows[1 : EXAMPLES + 1]]
-    some = [(pair, str(table["question"][pair[1]])[:200]) for pair in pairs[:EXAMPLES]]
-    return Finding("duplicate", groups.later, some)
-
-
-def _contradicting(differing: Mapping[str, Sequence[Any]], judged: Mapping[str, str], table: pa.Table) -> Finding:
-    nothing = np.zeros(0, np.int64)
-    rows = np.unique(np.concatenate([nothing, *(some for groups in differing.values() for some in groups)]))
-    examples = []
-    for name, groups in differing.items():
-        for some in groups[:EXAMPLES]:
-            values = table[judged[name]].take(pa.array(some[:_MOST])).to_pylist()
-            texts = sorted({written(value) for value in values if value is not None})
-            question = table["question"][int(some[0])]
-            examples.append((_first(some), f"{name} is {' and '.join(texts)}: {question}"[:200]))
-    return Finding(_CONTRADICTING, len(rows), examples[:EXAMPLES])
+def _first(rows: Ints) -> list[int]:
+    return list(map(int, rows[:EXAMPLES]))

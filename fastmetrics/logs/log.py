@@ -16,10 +16,12 @@ from fastmetrics.base.arrays import (
     Flags,
     Floats,
     Ints,
+    arrow_numbers,
     decoded,
     floats_of_arrow,
     is_number,
     is_text,
+    numpy_values,
     plain,
     text_of_arrow,
 )
@@ -130,24 +132,18 @@ def order_of_turns(table: pa.Table, turn: str | None, timestamp: str | None) -> 
     return np.where(times == MISSING, np.iinfo(np.int64).max, times)
 
 
-# Counts and sums by key (an id or a word), exact over parts, in memory bounded by the number of keys.
+# Counts by key (an id or a word), exact over parts, in memory bounded by the number of keys.
 
 
 KEY = "key"
 _MANY = 1 << 20
 
 
-def by_code(keys: pa.Array, codes: pa.Array, columns: Mapping[str, pa.Array]) -> pa.Table:
-    """The sums of the columns for each code that occurs, in the order of their first rows; code i is that of key i."""
-    table = pa.table({KEY: codes, **columns})
-    sums = table.group_by(KEY, use_threads=False).aggregate([(name, "sum") for name in columns])
-    return pa.table([keys.take(sums[KEY]), *(sums[f"{name}_sum"] for name in columns)], table.column_names)
-
-
 def summed(tables: Sequence[pa.Table]) -> pa.Table:
     """Each ``key`` of the tables once, in the order of their first rows, with the sums of the other columns.
 
-    Keys become text if some tables have numbers and others text.
+    Keys become text if some tables have numbers and others text.  Arrow's own grouping imports pandas, which takes
+    longer than most logs.
 
     >>> summed([pa.table({"key": ["a", "b"], "n": [1, 2]}), pa.table({"key": ["b"], "n": [3]})]).to_pydict()
     {'key': ['a', 'b'], 'n': [1, 5]}
@@ -156,8 +152,11 @@ def summed(tables: Sequence[pa.Table]) -> pa.Table:
         tables = [table.set_column(0, KEY, table[KEY].cast(pa.large_string())) for table in tables]
     joined = pa.concat_tables(tables, promote_options="permissive")
     encoded = joined[KEY].combine_chunks().dictionary_encode()
-    columns = {name: joined[name] for name in joined.column_names if name != KEY}
-    return by_code(encoded.dictionary, encoded.indices, columns)
+    sums = {name: np.zeros(len(encoded.dictionary), np.int64) for name in joined.column_names[1:]}
+    codes, integers = numpy_values(encoded.indices), pa.int64()
+    for name, totals in sums.items():
+        np.add.at(totals, codes, numpy_values(joined[name].combine_chunks(), null=0).astype(np.int64))
+    return pa.table({KEY: encoded.dictionary, **{name: arrow_numbers(each, integers) for name, each in sums.items()}})
 
 
 def fewer(tables: list[pa.Table]) -> list[pa.Table]:
@@ -270,8 +269,7 @@ def open_log(
     columns = {name: mapping[name] for name in (*needed, *optional) if name in mapping}
     for argument, group in (("scores", numbers), ("labels", labels)):
         for name in group:
-            if name not in present:
-                raise ColumnError(Argument(argument, name), ": ", UnknownNameError.of("column", name, present).message)
+            check_named(argument, name, present)
     names = {**columns, **{name: name for name in (*numbers, *labels) if name not in columns.values()}}
     others = dict.fromkeys(labels, "any") | dict.fromkeys(numbers, "number")
     kinds = {column: COLUMNS[name].kind if name in columns else others[name] for name, column in names.items()}
@@ -286,6 +284,12 @@ def open_log(
         return gathered(source, as_read, checked, threads, rejects)
 
     return Log(names, read)
+
+
+def check_named(argument: str, name: str, names: Sequence[str]) -> None:
+    """Raise ``ColumnError`` for a column that an argument names and a table has not."""
+    if name not in names:
+        raise ColumnError(Argument(argument, name), ": ", UnknownNameError.of("column", name, names).message)
 
 
 def _missing(name: str, present: Sequence[str]) -> ColumnError:

@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow, numpy_values
 from fastmetrics.base.column_names import listed
+from fastmetrics.base.columns import codes_of
 from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.errors import Argument, ColumnError
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Rows, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.logs.chunks import listed_ids, sources_of, sources_of_words
+from fastmetrics.logs.chunks import as_text, chunk_ids, listed_ids
 from fastmetrics.logs.domains import words_of
 from fastmetrics.logs.log import (
     Columns,
@@ -265,7 +266,7 @@ def topic_coverage(
     check_vectors(opened, embedder)
     if failure == UNANSWERED and "answer" not in opened.has:
         raise ColumnError(Argument("failure", failure), ": the log has no column 'answer'")
-    sources = None if chunks is None else sources_of(chunks, chunk_column, source_column)
+    sources = None if chunks is None else chunk_ids(chunks, chunk_column, source_column)
     table = opened.table().combine_chunks()
     vectors = question_vectors(table, embedder, cache)
     topic, n, empty = _topics(vectors, topics, seed, workers)
@@ -359,14 +360,15 @@ def _failing(fails: Floats, rows: Ints, topic: Ints, n: int) -> Ints:
     return np.where((topic >= 0) & (known > 0) & (known == most[topic]), topic, -1) if n else topic
 
 
-def _chunks(column: pa.Array, k: int, topic: Ints, n: int, sources: pa.Table | None) -> dict[str, Ints]:
+def _chunks(column: pa.Array, k: int, topic: Ints, n: int, sources: list[pa.Array] | None) -> dict[str, Ints]:
     """The numbers of distinct chunks and sources in the topics' rankings."""
     listed = listed_ids(column, "retrieved_ids")
     listed = listed.where((listed.places < k) & (topic[listed.rows] >= 0))
     topics = topic[listed.rows]
     found = {"chunks": _distinct(topics, listed.codes, n)}
     if sources is not None:
-        source = sources_of_words(listed.words, sources)[listed.codes]
+        known, source = as_text(sources[0]), np.append(codes_of(sources[1]), -1)
+        source = source[numpy_values(pc.index_in(as_text(listed.words), known), null=-1).astype(np.int64)][listed.codes]
         found["sources"] = _distinct(topics[source >= 0], source[source >= 0], n)
     return found
 
