@@ -80,7 +80,7 @@ def timed(rows: int, peers: int, turns: int, paths: dict[str, str]) -> list[dict
 def stages(questions: int, stored: int, dim: int = 256) -> dict[str, float]:
     """Seconds of the steps behind ``topics`` and ``ux`` on made unit vectors."""
     from fastmetrics.base.threads import cores
-    from fastmetrics.logs.cache import nearest_earlier
+    from fastmetrics.logs.similar_questions import nearest_earlier
     from fastmetrics.logs.topics import SAMPLE, assigned, clusters
 
     rng = np.random.default_rng(0)

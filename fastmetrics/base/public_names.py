@@ -95,8 +95,8 @@ IN_ROOMS = {
     "domain_analysis": "logs.domains",
     "check_dataset": "logs.dataset",
     "topic_coverage": "logs.topics",
-    "cache_hit_rate": "logs.cache",
-    "context_preservation": "logs.context",
+    "cache_hit_rate": "logs.similar_questions",
+    "context_preservation": "logs.similar_questions",
     "sessions": "logs.session_report",
 }
 """The functions and classes that their room has, ``fm.stats.cohen_kappa``, and the module of each."""

@@ -157,13 +157,6 @@ NAMES = ("chunk_id", "id", "document_id", "doc_id", *COLUMNS["id"].aliases)
 """The possible id columns of a table of chunks, most likely first."""
 
 
-def as_log(rankings: Any) -> Any:
-    """A table of rankings from a plain column."""
-    if is_paths(rankings) or not is_column(rankings):
-        return rankings
-    return {"retrieved_ids": rankings}
-
-
 def chunk_ids(chunks: Any, column: str | None, *others: str) -> list[pa.Array]:
     """The unique ids of a column, or of a table or file of chunks, with other columns of text or ids.
 
@@ -246,7 +239,7 @@ class ChunkCounter:
         n, short = int(retrieved.valid.sum()), int((retrieved.sizes[retrieved.valid] < self.k).sum())
         return PartCounts(np.array([n, rows.num_rows - n, short]), tables)
 
-    def add_up(self, parts: Iterable[PartCounts]) -> tuple[Ints, pa.Table]:
+    def add_up(self, _: pa.Schema, parts: Iterable[PartCounts]) -> tuple[Ints, pa.Table]:
         """The sum of all parts, of scores as floats; ids become text if some parts have numbers and others text."""
         names = ["retrieved", "ranks", *(name for name, of in _OPTIONAL if of in self.has)]
         names += [f"{digit} {name}" for name in self.scores for digit in ("n", *range(3))]
@@ -390,11 +383,6 @@ def figures(counts: Ints, share: float) -> Mapping[str, float | int]:
     }
 
 
-def hub_line(counts: Ints) -> float:
-    """The count above which a chunk is a hub: mean plus two standard deviations (population)."""
-    return float(counts.mean() + 2 * counts.std()) if len(counts) else 0.0
-
-
 _EXAMPLES = 100
 
 
@@ -441,7 +429,9 @@ def chunk_utilization(
     score_names = list(dict.fromkeys(listed(scores)))
     how = Columns(columns, schema, reading or PLAIN)
     optional = ("answer", "context_ids", "relevant_ids", "relevance")
-    log = open_log(as_log(log), ["retrieved_ids"], optional, score_names, how)
+    if not is_paths(log) and is_column(log):
+        log = {"retrieved_ids": log}
+    log = open_log(log, ["retrieved_ids"], optional, score_names, how)
     total = None if chunks is None else chunk_ids(chunks, chunk_column)[0]
     counter = ChunkCounter(log.has, tuple(score_names), k)
     rows, table = log.parts(counter.count, counter.add_up, workers)
@@ -470,7 +460,9 @@ def _result(rows: Ints, table: pa.Table, total: pa.Array | None, counter: ChunkC
         sums = sum(counts[f"{digit} {name}"] * unit for digit, unit in enumerate(_DIGITS))
         means[f"mean_{name}"] = sums, counts[f"n {name}"]
     columns = {name: table[name] for name in ("retrieved", "cited", "relevant") if name in counts}
-    columns |= {name: arrow_numbers(_mean(*sums), pa.float64()) for name, sums in means.items()}
+    for name, (sums, counted) in means.items():
+        mean = np.divide(sums, counted, out=np.full(len(counted), np.nan), where=counted > 0)
+        columns[name] = arrow_numbers(mean, pa.float64())
     n, n_used = len(table), int(used.sum())
     return ChunkUse(
         k=counter.k,
@@ -486,15 +478,11 @@ def _result(rows: Ints, table: pa.Table, total: pa.Array | None, counter: ChunkC
         unknown_chunks=len(strange),
         unused_ids=None if total is None else pick(~used),
         never_cited_ids=None if uncited is None else pick(uncited),
-        hubs=pick(retrieved > hub_line(of)),
+        hubs=pick(retrieved > (of.mean() + 2 * of.std() if len(of) else 0)),
         unknown_ids=sorted(strange.to_pylist())[:_EXAMPLES],
         table=pa.table({"chunk": table[KEY], **columns}),
         **figures(of, share),  # type: ignore[arg-type]
     )
-
-
-def _mean(sums: Floats, n: Ints) -> Floats:
-    return np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
 
 
 def _listed(ids: pa.ChunkedArray, which: Flags) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -199,15 +200,10 @@ def other_script(rows: pa.RecordBatch) -> Ints:
     return np.flatnonzero((question > 0) & (answer > 0) & (question != answer))
 
 
-def listed_in(column: str) -> Callable[[pa.RecordBatch], Ints]:
-    """The check for rows in which one text of a column is a list of texts, which scores read as one text."""
-
-    def rows_of(rows: pa.RecordBatch) -> Ints:
-        texts = rows.column(column)
-        lists = looks(texts, text_of_arrow(texts, column, True, signs_of), "texts").get("lists")
-        return np.zeros(0, np.int64) if lists is None else np.flatnonzero(lists)
-
-    return rows_of
+def listed_in(column: str, rows: pa.RecordBatch) -> Ints:
+    """The rows in which one text of a column is a list of texts, which scores read as one text."""
+    texts = rows.column(column)
+    return np.flatnonzero(looks(texts, text_of_arrow(texts, column, True, signs_of), "texts").get("lists", ()))
 
 
 CHECKS: Mapping[str, tuple[tuple[str, ...], str, Callable[[pa.RecordBatch], Ints]]] = {
@@ -216,8 +212,8 @@ CHECKS: Mapping[str, tuple[tuple[str, ...], str, Callable[[pa.RecordBatch], Ints
     "empty contexts": (("contexts",), "question", empty),
     "no answer": (("answer",), "question", no_answer),
     "answer cut off": (("answer",), "answer", cut_off),
-    "reference is a list": (("reference",), "reference", listed_in("reference")),
-    "contexts are a list": (("contexts",), "contexts", listed_in("contexts")),
+    "reference is a list": (("reference",), "reference", partial(listed_in, "reference")),
+    "contexts are a list": (("contexts",), "contexts", partial(listed_in, "contexts")),
     "other script": (("question", "answer"), "question", other_script),
 }
 """Each check: the columns it needs, the column shown in examples (the id in a table without it), and the function that
@@ -388,6 +384,11 @@ def check_dataset(
     def text(column: str, row: Any) -> str:
         return str(rows[column][int(row)])[:200]
 
+    def lacks(name: str, *columns: str) -> bool:
+        if not has.issuperset(columns):
+            skipped.append(f"{name} ({', '.join(columns)})")
+        return not has.issuperset(columns)
+
     batches = rows.to_batches(SIZES.log_rows)
     parts = list(ordered(look, batches, workers))
     starts = np.cumsum([0, *(batch.num_rows for batch in batches)])[:-1]
@@ -396,23 +397,18 @@ def check_dataset(
     skipped: list[str] = []
     examples: list[tuple[Sequence[int], str]]
     pairs = None
-    if "id" in has:
+    if not lacks("doubled id", "id"):
         ids = repeated(codes_of(rows["id"], "id"))
         examples = [(_first(some), text("id", some[0])) for some in ids[:EXAMPLES]]
         findings.append(Finding("doubled id", sum(map(len, ids)), examples))
-    else:
-        skipped.append("doubled id (id)")
-    if "question" in has:
+    if not lacks("duplicate", "question"):
         codes = np.where(np.asarray(rows["question"].is_valid()), numbered(asked), -1)
         equal = repeated(codes)
         again = [(int(some[0]), int(row)) for some in equal[:EXAMPLES] for row in some[1 : EXAMPLES + 1]][:EXAMPLES]
         examples = [(pair, text("question", pair[1])) for pair in again]
         findings.append(Finding("duplicate", sum(map(len, equal)) - len(equal), examples))
-    else:
-        skipped.append("duplicate (question)")
     for name, (needed, column, _) in CHECKS.items():
-        if name not in able:
-            skipped.append(f"{name} ({', '.join(needed)})")
+        if lacks(name, *needed):
             continue
         found = [places[able.index(name)] + start for (places, _), start in zip(parts, starts, strict=True)]
         places = np.concatenate([np.zeros(0, np.int64), *found])
@@ -432,15 +428,11 @@ def check_dataset(
         findings.append(Finding(_CONTRADICTING, len(np.unique(np.concatenate(every))), examples[:EXAMPLES]))
     else:
         skipped.append(f"{_CONTRADICTING} (question, answerable or labels)")
-    if languages and has.issuperset(("question", "answer")):
+    if languages and not lacks(LANGUAGE, "question", "answer"):
         findings.append(in_other_languages(rows, asked[:, 0], size, tuple(languages)))
-    elif languages:
-        skipped.append(f"{LANGUAGE} (question, answer)")
-    if model is not None and "question" in has:
+    if model is not None and not lacks(NEAR, "question"):
         finding, pairs = near_duplicates(rows, size, model, near, workers)
         findings.append(finding)
-    elif model is not None:
-        skipped.append(f"{NEAR} (question)")
     if rejects:
         unread = [((bad.position.row,), str(bad).removeprefix(f"{bad.path}, ")[:200]) for bad in rejects[:EXAMPLES]]
         findings.insert(0, Finding("unreadable row", len(rejects), unread))

@@ -125,17 +125,11 @@ def log_odds(left: Ints, right: Ints) -> Floats:
 
 def most(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[str, float]]:
     """The words of a tally with the largest weights above 0, ties in the order of the words."""
-    return [(word, float(weight)) for word, weight in _ordered(table, weights, count) if weight > 0]
-
-
-def _ordered(table: pa.Table, weights: Ints | Floats, count: int) -> list[tuple[str, float]]:
-    """The largest weights; among ties with the last, the first words."""
-    if not len(weights):
-        return []
     weighted = pa.table({"weight": weights, KEY: table[KEY]})
-    first = pc.select_k_unstable(weighted, min(count, len(weights)), [("weight", "descending"), (KEY, "ascending")])
-    columns = weighted.take(first).to_pydict()
-    return list(zip(columns[KEY], columns["weight"], strict=True))
+    order = [("weight", "descending"), (KEY, "ascending")]
+    columns = weighted.take(pc.select_k_unstable(weighted, count, order)).to_pydict()
+    pairs = zip(columns[KEY], map(float, columns["weight"]), strict=True)
+    return [(word, weight) for word, weight in pairs if weight > 0]
 
 
 # ``fm.logs.domain_analysis``: words, languages, scripts, repetitions and times of users' questions (the RAG benchmark).
@@ -363,19 +357,8 @@ def _by_count(counts: Ints) -> dict[str, int]:
 
 
 def _words(table: pa.Table, *, judged: bool) -> dict[str, Any]:
-    every = np.asarray(table["all"])
-    words: dict[str, Any] = dict.fromkeys(
-        ("words_answered", "words_unanswered", "telling_answered", "telling_unanswered")
-    )
-    words["words"] = most(table, every, ALL)
-    if judged:
-        good = np.asarray(table["answered"])
-        z = log_odds(good, every - good)
-        sides = {
-            "words_answered": good,
-            "words_unanswered": every - good,
-            "telling_answered": z,
-            "telling_unanswered": -z,
-        }
-        words |= {name: most(table, weights, GROUP) for name, weights in sides.items()}
-    return words
+    every, good = (np.asarray(table[name]) for name in ("all", "answered"))
+    z = log_odds(good, every - good)
+    sides = {"words_answered": good, "words_unanswered": every - good, "telling_answered": z, "telling_unanswered": -z}
+    words = {name: most(table, weights, GROUP) if judged else None for name, weights in sides.items()}
+    return {"words": most(table, every, ALL), **words}

@@ -205,27 +205,20 @@ class Log:
         """The canonical columns found."""
         return frozenset(self.names)
 
-    def parts(self, work: Callable[[LogPart], T], add: Callable[[Iterator[T]], R], threads: int) -> R:
+    def parts(self, work: Callable[[LogPart], T], add: Callable[[pa.Schema, Iterator[T]], R], threads: int) -> R:
         """Reduce with ``add`` the results of ``work`` for each part, in order, with ``threads`` parts at a time."""
 
         def make(schema: pa.Schema, pieces: Iterator[Piece]) -> R:
-            renamed = self._renamed(schema)
-            return add(ordered(lambda item: work(self._part(*item, renamed)), _numbered(pieces), threads))
+            own = pa.schema([(name, plain(schema.field(column).type)) for name, column in self.names.items()])
+            return add(own, ordered(lambda item: work(self._part(*item, own)), _numbered(pieces), threads))
 
         return self.read(make, threads)
 
     def table(self, threads: int = 1) -> pa.Table:
         """All rows as one table, under canonical names."""
-
-        def make(schema: pa.Schema, pieces: Iterator[Piece]) -> pa.Table:
-            renamed = self._renamed(schema)
-            rows = ordered(lambda item: self._part(*item, renamed).rows, _numbered(pieces), threads)
-            return pa.Table.from_batches(rows, schema=renamed)
-
-        return self.read(make, threads)
-
-    def _renamed(self, schema: pa.Schema) -> pa.Schema:
-        return pa.schema([(name, plain(schema.field(column).type)) for name, column in self.names.items()])
+        return self.parts(
+            lambda part: part.rows, lambda schema, rows: pa.Table.from_batches(rows, schema=schema), threads
+        )
 
     def _part(self, first: int, piece: Piece, renamed: pa.Schema) -> LogPart:
         batch = piece.batch()
@@ -352,15 +345,27 @@ class QuestionVectors(NamedTuple):
     valid: Flags
 
 
-def check_vectors(log: Log, embedder: Any) -> None:
-    """Raise ``ColumnError`` for a log without vectors and without an embedder."""
-    if embedder is None and "question_embedding" not in log.has:
+def with_vectors(
+    log: Any,
+    needed: Sequence[str],
+    optional: Sequence[str],
+    how: Columns,
+    embedder: Any,
+    cache: Any,
+    numbers: Sequence[str] = (),
+) -> tuple[pa.Table, QuestionVectors]:
+    """A log as a table, as :func:`open_log` reads it, and the vectors of its questions.
+
+    They are those of the column ``question_embedding``, or made by the embedder.  Raises ``ColumnError`` for a log with
+    neither.
+    """
+    needed = [*needed, *(["question"] if embedder is not None else [])]
+    columns = [name for name in ("question", "question_embedding", *optional) if name not in needed]
+    opened = open_log(log, needed, columns, numbers, how)
+    if embedder is None and "question_embedding" not in opened.has:
         way = Argument("embedder", "wordllama")
         raise ColumnError("the log has no column 'question_embedding'; have the questions embedded with ", way)
-
-
-def question_vectors(table: pa.Table, embedder: Any, cache: Any = None) -> QuestionVectors:
-    """The vectors of a log's column ``question_embedding``, or the embeddings of its questions by an embedder."""
+    table = opened.table().combine_chunks()
     if embedder is None:
         rows = Vectors.of(table["question_embedding"]).all().astype(np.float32)
     else:
@@ -369,7 +374,7 @@ def question_vectors(table: pa.Table, embedder: Any, cache: Any = None) -> Quest
     valid = np.isfinite(norms) & (norms > 0)
     units = np.zeros(rows.shape, np.float32)
     np.divide(rows, norms[:, None], out=units, where=valid[:, None], casting="same_kind")
-    return QuestionVectors(units, valid)
+    return table, QuestionVectors(units, valid)
 
 
 def near_pairs(

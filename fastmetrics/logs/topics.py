@@ -18,7 +18,7 @@ from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow, numpy_values
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.columns import codes_of
 from fastmetrics.base.display import Grid, Shown, lines_of
-from fastmetrics.base.errors import Argument, ColumnError
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Rows, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
@@ -31,9 +31,7 @@ from fastmetrics.logs.log import (
     Units,
     abstains,
     answered,
-    check_vectors,
-    open_log,
-    question_vectors,
+    with_vectors,
 )
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.text.lexicons import lexicon
@@ -257,18 +255,11 @@ def topic_coverage(
     topics, k = argument("topics", topics, Whole(1, 10_000)), argument("k", k, Rows)
     seed = argument("seed", seed, Seed)
     score_names = list(dict.fromkeys(listed(scores)))
-    needed = ["question"] if embedder is not None else []
-    optional = [
-        column for column in ("question", "question_embedding", "answer", "retrieved_ids") if column not in needed
-    ]
     more_columns = list(dict.fromkeys([*score_names, *([failure] if failure not in (None, UNANSWERED) else [])]))
-    opened = open_log(log, needed, optional, more_columns, Columns(columns, schema, reading or PLAIN))
-    check_vectors(opened, embedder)
-    if failure == UNANSWERED and "answer" not in opened.has:
-        raise ColumnError(Argument("failure", failure), ": the log has no column 'answer'")
     sources = None if chunks is None else chunk_ids(chunks, chunk_column, source_column)
-    table = opened.table().combine_chunks()
-    vectors = question_vectors(table, embedder, cache)
+    how, needed = Columns(columns, schema, reading or PLAIN), ["answer"] if failure == UNANSWERED else []
+    table, vectors = with_vectors(log, needed, ("answer", "retrieved_ids"), how, embedder, cache, more_columns)
+    has = set(table.column_names)
     topic, n, empty = _topics(vectors, topics, seed, workers)
     rows = np.flatnonzero(topic >= 0)
     sizes = np.bincount(topic[rows], minlength=n)
@@ -281,17 +272,17 @@ def topic_coverage(
         return np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0)
 
     of_topics: dict[str, Any] = {}
-    if "retrieved_ids" in opened.has:
+    if "retrieved_ids" in has:
         of_topics |= _chunks(table["retrieved_ids"].combine_chunks(), k, topic, n, sources)
-    if "answer" in opened.has:
+    if "answer" in has:
         answers = table["answer"].combine_chunks()
         flags = np.where(numpy_values(answers.is_valid()), abstains(answers).astype(np.float64), np.nan)
         of_topics |= {"abstain_rate": mean(flags), "unanswered_rate": mean(_failures(table, UNANSWERED))}
     fails = None
-    if failure is not None or "answer" in opened.has:
+    if failure is not None or "answer" in has:
         fails = _failures(table, failure or UNANSWERED)
         of_topics["gap"] = sizes * np.nan_to_num(mean(fails))
-    if "question" in opened.has:
+    if "question" in has:
         texts = table["question"].combine_chunks()
         of_topics |= {"words": typical_words(texts, topic, n), "samples": samples(texts, vectors.units, topic, n)}
         if fails is not None:
@@ -314,7 +305,7 @@ def topic_coverage(
         left_out=len(topic) - len(rows),
         k=topics,
         seed=seed,
-        failure=failure or (UNANSWERED if "answer" in opened.has else None),
+        failure=failure or (UNANSWERED if "answer" in has else None),
         avg_chunks_per_topic=float(of_topics["chunks"].mean()) if "chunks" in of_topics and n else None,
         topics=found,
         gaps=[at for at in np.argsort(-gap, kind="stable").tolist() if gap[at] > 0],

@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import FileFormatError
-from fastmetrics.logs.cache import CacheHits
 from fastmetrics.logs.chunks import ChunkUse
-from fastmetrics.logs.context import Sessions
 from fastmetrics.logs.domains import Domain
+from fastmetrics.logs.similar_questions import CacheHits, Sessions
 from fastmetrics.logs.topics import Topic, Topics
 from fastmetrics.reporting.charts import Charts, LineChart
 from fastmetrics.reporting.row_texts import cut

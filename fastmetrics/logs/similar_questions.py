@@ -1,4 +1,4 @@
-"""``fm.logs.cache_hit_rate``: hit rate of a hypothetical cache of earlier answers, and its share of wrong hits."""
+"""Questions like an earlier one: ``fm.logs.cache_hit_rate`` of all, ``fm.logs.context_preservation`` of a session."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
+from fastmetrics.base.columns import codes_of
 from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.drawing import Curves, Picture, Plotted
 from fastmetrics.base.limits import SIZES
@@ -20,7 +21,7 @@ from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.logs.log import MISSING, Columns, Units, check_vectors, open_log, question_vectors, times_of
+from fastmetrics.logs.log import MISSING, Columns, Units, order_of_turns, times_of, with_vectors
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.vectors.vector_arrays import one_blas_thread
 
@@ -157,19 +158,11 @@ def cache_hit_rate(
     """
     workers = cores(threads)
     tau = float(argument("tau", tau, Real(-1.0, 1.0)))
-    needed = ["question"] if embedder is not None else []
-    optional = ["question_embedding", "question", "answer", "rating", "timestamp"]
-    opened = open_log(
-        log,
-        needed,
-        [column for column in optional if column not in needed],
-        (),
-        Columns(columns, schema, reading or PLAIN),
-    )
-    check_vectors(opened, embedder)
-    table = opened.table()
-    units, valid = question_vectors(table, embedder, cache)
-    times = np.arange(len(table)) if "timestamp" not in opened.has else _times(table)
+    how = Columns(columns, schema, reading or PLAIN)
+    table, (units, valid) = with_vectors(log, (), ("answer", "rating", "timestamp"), how, embedder, cache)
+    times = np.arange(len(table))
+    if "timestamp" in table.column_names:
+        times = times_of(table["timestamp"].combine_chunks(), "timestamp")[0]
     valid = valid & (times != MISSING)
     stored, line = _stored(table, valid, best)
     order = np.flatnonzero(valid)[np.argsort(times[valid], kind="stable")]
@@ -178,10 +171,6 @@ def cache_hit_rate(
     cosine[order] = cosines
     row[order] = np.where(nearest < 0, -1, order[nearest])
     return _result(table, valid, stored, line, tau, cosine, row)
-
-
-def _times(table: pa.Table) -> Ints:
-    return times_of(table["timestamp"].combine_chunks(), "timestamp")[0]
 
 
 def _stored(table: pa.Table, valid: Flags, best: float | None) -> tuple[Flags, float | None]:
@@ -235,3 +224,79 @@ def _point(tau: float, cosine: Floats, differs: Flags | None) -> dict[str, float
     hits = cosine > tau  # false for NaN, when the cache is empty
     wrong = None if differs is None else float(differs[hits].mean()) if hits.any() else float("nan")
     return {"tau": tau, "cache_hit_rate": float(hits.mean()) if len(hits) else float("nan"), "wrong_share": wrong}
+
+
+# Successive questions of a session.
+
+
+@dataclass(frozen=True)
+class Sessions(Shown):
+    """Similarity of each question of a session to the next one."""
+
+    context_preservation: float
+    """Mean over sessions with a pair of questions; above 0.7 one topic, below 0.3 changing topics; NaN without any."""
+    sessions: int
+    single: int
+    """Sessions without a pair: of one question, or without two consecutive questions that have vectors."""
+    pairs: int
+    left_out: int
+    """Rows without a session, a question or its vector."""
+    table: pa.Table = field(repr=False)
+    """One row per session with a pair of questions: ``session_id``, ``questions``, ``context_preservation``."""
+
+    def remarks(self) -> list[str]:
+        """The rows that were left out."""
+        return said(self.left_out and Note("left_out", n=self.left_out, why="a session, question or vector"))
+
+
+def context_preservation(
+    log: Annotated[Any, Help("Rows of a log: a table in memory, or paths of files.")],
+    *,
+    embedder: shared.Embedder = None,
+    cache: shared.Cache = None,
+    columns: shared.Columns = None,
+    schema: shared.Schema = None,
+    reading: Reading = None,
+) -> Sessions:
+    """Mean cosine of consecutive questions of a session, averaged over sessions with at least one such pair.
+
+    ``log`` is a table or file paths with a column ``session_id``, and ``question`` or ``question_embedding``; an
+    ``embedder`` computes missing embeddings.  Questions of a session are ordered by ``turn``, else by ``timestamp``,
+    else by row; equal turns or times keep the order of the rows.  A row without a question or a vector separates its
+    neighbours: the questions before and after it are no pair.  Source: the RAG benchmark.
+
+    >>> log = {"session_id": [1, 1, 2, 1], "question_embedding": [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [0.0, 1.0]]}
+    >>> found = context_preservation(log)
+    >>> found.context_preservation, found.sessions, found.single
+    (0.5, 2, 1)
+
+    Raises ``ColumnError`` for a log without sessions, or without embeddings and no ``embedder``, and ``InputError`` for
+    timestamps with and without a time zone.
+    """
+    how = Columns(columns, schema, reading or PLAIN)
+    table, (units, has_vector) = with_vectors(log, ["session_id"], ("turn", "timestamp"), how, embedder, cache)
+    session = codes_of(table["session_id"], "session_id")
+    has = [name if name in table.column_names else None for name in ("turn", "timestamp")]
+    turns = np.flatnonzero(session >= 0)
+    turns = turns[np.lexsort((order_of_turns(table, *has)[turns], session[turns]))]
+    both = has_vector[turns[:-1]] & has_vector[turns[1:]]
+    follows = np.flatnonzero((session[turns[1:]] == session[turns[:-1]]) & both)
+    before, after = (units[turns[places]].astype(np.float64) for places in (follows, follows + 1))
+    cosines = np.clip(np.einsum("ij,ij->i", before, after), -1.0, 1.0)
+    codes = session[turns[has_vector[turns]]]
+    numbers, counts = np.unique(codes, return_counts=True)
+    owner = np.searchsorted(numbers, session[turns[follows]])
+    pairs = np.bincount(owner, minlength=len(numbers))
+    paired = pairs > 0
+    means = np.bincount(owner, cosines, len(numbers))[paired] / pairs[paired]
+    distinct, first = np.unique(session, return_index=True)
+    places = first[np.searchsorted(distinct, numbers[paired])]
+    ids = table["session_id"].combine_chunks().take(pa.array(places))
+    return Sessions(
+        context_preservation=math.fsum(means.tolist()) / len(means) if len(means) else math.nan,
+        sessions=len(numbers),
+        single=int((~paired).sum()),
+        pairs=len(follows),
+        left_out=len(table) - len(codes),
+        table=pa.table({"session_id": ids, "questions": counts[paired], "context_preservation": means}),
+    )
