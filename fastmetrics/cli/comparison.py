@@ -172,19 +172,27 @@ def validate_command(
     labels: Annotated[str, typer.Argument(help="The file of human labels.", show_default=False)],
     *,
     arguments: Annotated[Arguments, OptionsOf(validate)],
+    plot: Picture = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
     """Print correlations, ROC AUC, best threshold, intervals and agreement."""
-    return arguments.call(validate)
+    place = picture_place(plot, scores, labels)
+    result = arguments.call(validate)
+    draw(place, result)
+    return result
 
 
 def fit_command(
     table: Table,
     *,
     arguments: Annotated[Arguments, OptionsOf(fit, output=Spelling("FILE", short="-o"))],
+    plot: Picture = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
     """Print its figures on held-out rows, and write it to a file that is a metric."""
-    return arguments.call(fit)
+    place = picture_place(plot, table)
+    result = arguments.call(fit)
+    draw(place, result)
+    return result

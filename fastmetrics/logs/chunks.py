@@ -346,10 +346,7 @@ class ChunkUse(Shown):
         """The figures, and the chunks used most."""
         hubs = ("hubs", len(self.hubs))
         figures = [item for item in plain(self).items() if isinstance(item[1], int | float)]
-        return [
-            lines_of([*figures, hubs], "figure=0", "value=1"),
-            head_of(self.table, _SHOWN),
-        ]
+        return [lines_of([*figures, hubs], "figure=0", "value=1"), head_of(self.table, _SHOWN)]
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""

@@ -272,39 +272,39 @@ def domain_analysis(
     rows = table.filter(present) if table["question"].null_count else table
     indicators = list(dict.fromkeys(word.lower() for word in words))
     parts = list(ordered(partial(_counted, indicators), rows.to_batches(SIZES.log_rows), workers))
-    n, keys = len(rows), np.concatenate([np.zeros((0, 2), np.uint64), *(part.keys for part in parts)])
-    matches, by_script = np.zeros(len(indicators), np.int64), np.zeros(len(scripts()), np.int64)
-    counts = [_NO_WORDS]
-    for part in parts:
-        matches += part.matches
-        by_script += part.scripts
-        counts = fewer([*counts, part.words])
-    good = sum(part.answered for part in parts) if "answer" in opened.has else None
-    distinct = len(group_sizes(keys))
+    n = len(rows)
+    nothing = np.zeros(len(indicators), np.int64), np.zeros(len(scripts()), np.int64), np.zeros((0, 2), np.uint64)
+    good, words, matches, by_script, keys = zip((0, _NO_WORDS, *nothing), *parts, strict=True)
+    distinct = len(group_sizes(np.concatenate(keys)))
+    counts: list[pa.Table] = []
+    for table_of_part in words:
+        counts = fewer([*counts, table_of_part])
+    answers = sum(good) if "answer" in opened.has else None
+    times: dict[str, Any] = dict.fromkeys(("first", "last", "days", "hours"))
+    if "timestamp" in opened.has:
+        every, zone = times_of(table["timestamp"].combine_chunks(), "timestamp")
+        times = _activity(every[np.asarray(present)], zone)
     result = Domain(
         questions=n,
         missing=len(table) - n,
-        answered=good,
-        answered_share=good / n if good is not None and n else None,
+        answered=answers,
+        answered_share=answers / n if answers is not None and n else None,
         mean_characters=(pc.sum(pc.utf8_length(rows["question"])).as_py() or 0) / n if n else math.nan,
         ratings=_ratings(rows["rating"].combine_chunks()) if "rating" in opened.has else None,
-        **_words(summed(counts), judged=good is not None),
-        indicators=dict(zip(indicators, matches.tolist(), strict=True)),
-        scripts=_by_count(by_script),
+        **_words(summed(counts), judged=answers is not None),
+        indicators=dict(zip(indicators, sum(matches).tolist(), strict=True)),
+        scripts=_by_count(sum(by_script)),
         distinct=distinct,
         repeated=n - distinct,
         near_repeats=None,
         near=None,
         languages=None,
         sampled=None,
-        **_NO_TIMES,
+        **times,
     )
-    if "timestamp" in opened.has:
-        times, zone = times_of(table["timestamp"].combine_chunks(), "timestamp")
-        result = replace(result, **_activity(times[np.asarray(present)], zone))
     if not languages and model is None:
         return result
-    sample_rows = pa.table({KEY: keys[:, 0], "question": rows["question"]})
+    sample_rows = pa.table({KEY: np.concatenate(keys)[:, 0], "question": rows["question"]})
     questions = with_smallest_keys(sample_rows, size, "question")["question"].combine_chunks()
     if languages:
         result = replace(result, languages=languages_of(questions, languages), sampled=len(questions))
@@ -315,24 +315,14 @@ def domain_analysis(
 
 
 _NO_WORDS = pa.schema({KEY: pa.large_string(), "all": pa.int64(), "answered": pa.int64()}).empty_table()
-_NO_TIMES: dict[str, Any] = dict.fromkeys(("first", "last", "days", "hours"))
 
 
-class _Part(NamedTuple):
-    """Counts of some questions: of words, indicators and scripts, the answered ones, and the keys of all."""
-
-    answered: int
-    words: pa.Table
-    matches: Ints
-    scripts: Ints
-    keys: Uint64s
-
-
-def _counted(indicators: Sequence[str], rows: pa.RecordBatch) -> _Part:
+def _counted(indicators: Sequence[str], rows: pa.RecordBatch) -> tuple[int, pa.Table, Ints, Ints, Uint64s]:
+    """Counts of some questions: of answered ones, words, indicators and scripts, and the keys of all."""
     questions = rows.column("question")
     good = answered(rows.column("answer")) if "answer" in rows.schema.names else None
     lowered = plainly(questions)
-    return _Part(
+    return (
         0 if good is None else int(good.sum()),
         word_counts(words_of(questions), good),
         np.array([pc.sum(pc.match_substring(lowered, word)).as_py() or 0 for word in indicators], np.int64),

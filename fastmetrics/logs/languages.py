@@ -92,15 +92,10 @@ def scripts_of(texts: pa.Array) -> Ints:
     texts = texts.fill_null("")
     plain = np.asarray(pc.equal(pc.utf8_length(texts), pc.binary_length(texts)))
     numbers = np.zeros(len(texts), np.int64)
-    numbers[plain] = _latin(texts.filter(pa.array(plain)))
+    numbers[plain] = pc.match_substring_regex(texts.filter(pa.array(plain)), "[A-Za-z]")
     if not plain.all():
         numbers[~plain] = _by_most(texts.filter(pa.array(~plain)))
     return numbers
-
-
-def _latin(texts: pa.Array) -> npt.NDArray[np.bool_]:
-    """Whether ASCII texts contain a letter."""
-    return np.asarray(pc.match_substring_regex(texts, "[A-Za-z]"))
 
 
 def _by_most(texts: pa.Array) -> Ints:

@@ -73,12 +73,7 @@ def times_of(column: pa.Array, name: str) -> tuple[Ints, str | None]:
     text = pc.if_else(blank, pa.scalar(None, kind), pc.utf8_trim_whitespace(column))
     if text.null_count == len(text):
         return np.full(len(column), MISSING), None
-    for type_, zone in _TYPES:
-        try:
-            return _filled(text.cast(type_)), zone
-        except pa.ArrowInvalid:
-            continue
-    return _of_texts(text, name)
+    return _cast(text) or _of_texts(text, name)
 
 
 def _filled(times: pa.Array) -> Ints:
@@ -100,26 +95,24 @@ def _of_texts(text: pa.Array, name: str) -> tuple[Ints, str | None]:
         return _of_numbers(floats_of_arrow(text.cast(pa.float64()), name), name), ZONED
     except pa.ArrowInvalid:
         seen: dict[str, int] = {}
-    for row, value in enumerate(text):
-        if value.is_valid:
-            zone = next((zone for type_, zone in _TYPES if _reads(value, type_)), None)
-            if zone is None:
-                way = "expected a time in ISO 8601, such as 2024-01-05T10:30:00Z, or seconds since 1970"
-                raise InputError(f"column {name!r}, row {row}: {way}, got {value.as_py()[:40]!r}")
-            seen.setdefault(zone, row)
+    for row in np.flatnonzero(numpy_values(text.is_valid())).tolist():
+        found = _cast(text.slice(row, 1))
+        if found is None:
+            way = "expected a time in ISO 8601, such as 2024-01-05T10:30:00Z, or seconds since 1970"
+            raise InputError(f"column {name!r}, row {row}: {way}, got {text[row].as_py()[:40]!r}")
+        seen.setdefault(found[1], row)
     zones = " and ".join(f"row {row} is {zone}" for zone, row in seen.items())
     raise InputError(f"column {name!r}: {zones}, so their order is unknown; give all times a zone, or none")
 
 
-_TYPES = ((pa.timestamp("us", "UTC"), ZONED), (pa.timestamp("us"), LOCAL))
-
-
-def _reads(value: pa.Scalar, type_: pa.DataType) -> bool:
-    try:
-        value.cast(type_)
-    except pa.ArrowInvalid:
-        return False
-    return True
+def _cast(text: pa.Array) -> tuple[Ints, str] | None:
+    """Texts that are all zoned times, or all times without a zone."""
+    for type_, zone in ((pa.timestamp("us", "UTC"), ZONED), (pa.timestamp("us"), LOCAL)):
+        try:
+            return _filled(text.cast(type_)), zone
+        except pa.ArrowInvalid:
+            continue
+    return None
 
 
 def order_of_turns(table: pa.Table, turn: str | None, timestamp: str | None) -> Ints | Floats:

@@ -151,7 +151,8 @@ def sessions(
     names = source.names
     mapping = resolve(names, columns, schema, {"session_id", "turn", "timestamp"})
     if not mapping.keys() & {"session_id", "messages"}:
-        raise ColumnError(_NO_SESSIONS, Argument("columns", {"session_id": ...}))
+        lacking = "the log has no column 'session_id' and no conversations in 'messages'; name the column with "
+        raise ColumnError(lacking, Argument("columns", {"session_id": ...}))
     rule = _rule(success) if success is not None else _Success(_SUCCESS) if "success" in mapping else None
     wanted = distinct([*([rule.name] if rule else []), *listed(metrics)])
     own = [name for name in wanted if name in names and not (name in COLUMNS and name in REGISTRY)]
@@ -159,7 +160,9 @@ def sessions(
     scored |= {name: name for name in (_TURNS, *_ADDED) if REGISTRY[name].fits(mapping)}
     own += [name for name in (_TURNS, *_ADDED) if name in names and name not in scored and name not in own]
     if prices is not None:
-        prices = price_table(prices) if model is None or "model" in mapping else _of_model(prices, model)
+        if model is not None and "model" not in mapping:
+            price_of(model, prices)
+            prices = {model: price_table(prices)[model]}
         scored[_COST] = _COST
     money = [name for name in names if is_price(name) and name not in own and name not in scored]
     order = next((name for name in ("turn", "timestamp") if name in mapping), None)
@@ -183,9 +186,6 @@ def sessions(
     return SessionReport(len(table), len(made) - len(grouped.rows), means, table)
 
 
-_NO_SESSIONS = "the log has no column 'session_id' and no conversations in 'messages'; name the column with "
-
-
 def _rows(
     log: TableSource,
     metrics: Sequence[str],
@@ -206,12 +206,6 @@ def _rows(
     plain = {name: pa.chunked_array([as_array(table[name], name)]) for name in names}
     looked = {name: as_it_looks(plain[name]) for name in figures if is_text(plain[name].type)}
     return pa.table({**plain, **looked})
-
-
-def _of_model(prices: Prices, model: str) -> Prices:
-    """The table of the price of one model; raises ``UnknownNameError`` without one."""
-    price_of(model, prices)
-    return {model: price_table(prices)[model]}
 
 
 class _Sessions(NamedTuple):

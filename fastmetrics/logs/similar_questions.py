@@ -250,7 +250,7 @@ class Sessions(Shown):
 
 
 def context_preservation(
-    log: Annotated[Any, Help("Rows of a log: a table in memory, or paths of files.")],
+    log: shared.Log,
     *,
     embedder: shared.Embedder = None,
     cache: shared.Cache = None,

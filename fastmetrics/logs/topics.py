@@ -4,6 +4,7 @@ benchmark).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
@@ -20,19 +21,12 @@ from fastmetrics.base.columns import codes_of
 from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.notes import Note, said
-from fastmetrics.base.options import Rows, Seed, Whole, argument
+from fastmetrics.base.options import Optional, Rows, Seed, Whole, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.logs.chunks import as_text, chunk_ids, listed_ids
 from fastmetrics.logs.domains import words_of
-from fastmetrics.logs.log import (
-    Columns,
-    QuestionVectors,
-    Units,
-    abstains,
-    answered,
-    with_vectors,
-)
+from fastmetrics.logs.log import Columns, QuestionVectors, Units, abstains, answered, with_vectors
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.vectors.faiss_search import faiss_threads
@@ -205,12 +199,16 @@ class Topics(Shown):
 
 
 UNANSWERED = "unanswered"
+_MOST = 20
+"""The most topics, if no number of them is given."""
 
 
 def topic_coverage(
     log: shared.Log,
     *,
-    topics: Annotated[int, Help("Number of topics.")] = 20,
+    topics: Annotated[
+        int | None, Help("Number of topics; by default the root of half the number of questions, at most 20.")
+    ] = None,
     embedder: shared.Embedder = None,
     cache: shared.Cache = None,
     k: shared.K = 5,
@@ -230,7 +228,8 @@ def topic_coverage(
     """Cluster the questions of a log into topics, count what the knowledge base has on each, and list the gaps.
 
     ``log`` has a column ``question`` or ``question_embedding``.  k-means (FAISS, the best of 5 runs on an even sample
-    of 50,000 questions) finds at most ``topics`` clusters of the unit vectors.  A ``seed`` gives the same topics.
+    of 50,000 questions) finds at most ``topics`` clusters of the unit vectors,
+    by default √(n/2) of n questions, at most 20 (Mardia, Kent and Bibby 1979).  A ``seed`` gives the same topics.
 
     A topic has its number of questions, samples of all and of the failed ones, typical words by class-based TF-IDF
     (count in the topic · ln(1 + mean number of words per topic / count in all topics), without stop words), the number
@@ -252,7 +251,7 @@ def topic_coverage(
     ``OptionError`` for fewer than 1 topic.
     """
     workers = cores(threads)
-    topics, k = argument("topics", topics, Whole(1, 10_000)), argument("k", k, Rows)
+    topics, k = argument("topics", topics, Optional(Whole(1, 10_000))), argument("k", k, Rows)
     seed = argument("seed", seed, Seed)
     score_names = list(dict.fromkeys(listed(scores)))
     more_columns = list(dict.fromkeys([*score_names, *([failure] if failure not in (None, UNANSWERED) else [])]))
@@ -260,6 +259,7 @@ def topic_coverage(
     how, needed = Columns(columns, schema, reading or PLAIN), ["answer"] if failure == UNANSWERED else []
     table, vectors = with_vectors(log, needed, ("answer", "retrieved_ids"), how, embedder, cache, more_columns)
     has = set(table.column_names)
+    topics = topics or max(1, min(_MOST, round(math.sqrt(vectors.valid.sum() / 2))))
     topic, n, empty = _topics(vectors, topics, seed, workers)
     rows = np.flatnonzero(topic >= 0)
     sizes = np.bincount(topic[rows], minlength=n)

@@ -19,6 +19,7 @@ from fastmetrics.metrics.fitted_file import load
 from fastmetrics.stats.figures import Influence
 from fastmetrics.vectors.embedder import Embedder
 from tests.reference import fitted as reference
+from tests.support.program import program
 
 WORDS = ("the", "tower", "opened", "in", "1889", "Paris", "is", "old", "a", "city")
 
@@ -350,3 +351,12 @@ def test_a_fit_without_metrics_reads_grounding_and_contexts_as_the_reference_sta
     assert {"novel_word_rate", "vocabulary_score"} <= {one.name for one in alone.model.features}
     assert {"token_f1", "novel_word_rate"} <= {one.name for one in both.model.features}
     assert alone.evaluation.naive == "words of the contexts"
+
+
+def test_the_commands_draw(tmp_path):
+    pq.write_table(pa.table({**judged(), "id": range(60)}), tmp_path / "rows.parquet")
+    words = (tmp_path / "rows.parquet", "--label", "good", "--plot")
+    for command in (("fit", "--metrics", "judge_a"), ("validate", tmp_path / "rows.parquet", "--metrics", "judge_a")):
+        done = program(*command[:1], *words, tmp_path / f"{command[0]}.svg", *command[1:])
+        assert (done.code, done.err) == (0, "")
+    assert [("mean good" in (tmp_path / f"{name}.svg").read_text()) for name in ("fit", "validate")] == [True, False]

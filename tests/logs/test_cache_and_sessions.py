@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.base.limits import SIZES
 from tests.reference import usage as reference
 from tests.support.program import jsonl, program
@@ -143,37 +142,9 @@ def test_rows_without_a_time():
         assert (found.pairs, found.left_out, found.context_preservation) == (2, 0, expected)
 
 
-@pytest.mark.parametrize(
-    ("call", "log", "message"),
-    [
-        (fm.logs.context_preservation, {"question": ["a"]}, r"^the log has no column 'session_id' \(or session,"),
-        (
-            fm.logs.context_preservation,
-            {"session_id": [1], "question": ["a"]},
-            r"no column 'question_embedding'.*embedder=",
-        ),
-        (fm.logs.cache_hit_rate, {"question": ["a"]}, r"no column 'question_embedding'.*embedder='wordllama'"),
-        (
-            fm.logs.cache_hit_rate,
-            {"question_embedding": [[1.0]] * 2, "timestamp": ["2024-01-05", "2024-01-05T00:00Z"]},
-            r"row 0 is without a time zone and row 1 is with a time zone",
-        ),
-    ],
-)
-def test_invalid_logs_raise(call, log, message):
-    with pytest.raises((ColumnError, InputError), match=message):
-        call(log)
-
-
-def test_tau_must_be_a_cosine():
-    with pytest.raises(OptionError, match=r"^tau=2: expected a number from -1 to 1"):
-        fm.logs.cache_hit_rate({"question_embedding": [[1.0]]}, tau=2)
-
-
 def test_programs_print_and_write_the_figures(tmp_path):
     rows = ({"question_embedding": [1.0, 0.0], "session": 1, "answer": "a"} for _ in range(2))
     log = jsonl(tmp_path / "log.jsonl", *rows)
-    bare = jsonl(tmp_path / "bare.jsonl", {"question": "a", "session": 1})
     for command, figure, value in (
         ("cache", "cache_hit_rate", 0.5),
         ("context", "context_preservation", 1.0),
@@ -184,8 +155,6 @@ def test_programs_print_and_write_the_figures(tmp_path):
         assert figures[figure] == value
         streamed = program("logs", command, "-", "--format", "jsonl", "--json", stdin=log.read_bytes())
         assert json.loads(streamed.out) == figures
-        without = program("logs", command, bare)
-        assert (without.code, "--embedder wordllama" in without.err) == (3, True)
 
 
 @pytest.mark.parametrize("best", [None, 5])

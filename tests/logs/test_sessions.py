@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
 from tests.support.program import program
 
 
@@ -177,20 +176,3 @@ def test_a_log_without_rows_has_no_sessions() -> None:
     empty = pa.table({"session_id": pa.array([], pa.string()), "success": pa.array([], pa.bool_())})
     assert fm.logs.sessions(empty).to_arrow().num_rows == 0
     assert fm.logs.sessions({"session_id": [None], "success": [True]}).left_out == 1
-
-
-def test_what_is_wrong_is_said() -> None:
-    log = {"session_id": ["a"], "success": [True], "answer": ["x"]}
-    with pytest.raises(ColumnError, match=r"no column 'session_id' and no conversations in 'messages'; name"):
-        fm.logs.sessions({"answer": ["x"]})
-    with pytest.raises(OptionError, match=r"success='success > 1': expected a column or metric, or one with its limit"):
-        fm.logs.sessions(log, success="success > 1")
-    with pytest.raises(UnknownNameError, match="exact_match"):
-        fm.logs.sessions(log, success="exact_matsch >= 1")
-    prices = {"m": {"input": 1, "output": 1}, "n": {"input": 2, "output": 2}}
-    with pytest.raises(OptionError, match="cost needs the column 'model', since there are prices of 2 models"):
-        fm.logs.sessions(log | {"prompt_tokens": [1], "completion_tokens": [1]}, prices=prices)
-    with pytest.raises(ColumnError, match="cost needs the column 'cost', or 'prompt_tokens' and 'completion_tokens'"):
-        fm.logs.sessions(log, model="m", prices=prices)
-    with pytest.raises(OptionError, match="turn='first'"):
-        fm.logs.sessions(log, turn="first")  # type: ignore[arg-type]

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.logs.topics import clusters
 from fastmetrics.text.lexicons import lexicon
 from tests.reference import usage as reference
@@ -140,32 +139,6 @@ def test_the_example_of_a_gap_is_a_question_that_failed():
     assert fm.logs.topic_coverage(log | {"answer": ["a", "b", "c"]}, topics=1).topics[0].failed == []
 
 
-@pytest.mark.parametrize(
-    ("log", "options", "kind", "message"),
-    [
-        ({"question": ["a"]}, {}, ColumnError, r"no column 'question_embedding'.*embedder='wordllama'"),
-        ({"question_embedding": [[1.0]]}, {"topics": 0}, OptionError, r"^topics=0: expected"),
-        ({"question_embedding": [[1.0]]}, {"failure": "f1"}, ColumnError, r"^scores='f1': unknown column"),
-        ({"question_embedding": [[1.0]]}, {"failure": "unanswered"}, ColumnError, r"the log has no column 'answer'"),
-        (
-            {"question_embedding": [[1.0]], "f1": [2.0]},
-            {"failure": "f1"},
-            ColumnError,
-            r"row 0: 2; expected a failure score",
-        ),
-        (
-            {"question_embedding": [[1.0]], "retrieved_ids": [["a"]]},
-            {"chunks": {"id": ["a"], "file": ["x"]}},
-            ColumnError,
-            r"^source_column='source': unknown column 'source'",
-        ),
-    ],
-)
-def test_invalid_topic_input_raises(log, options, kind, message):
-    with pytest.raises(kind, match=message):
-        fm.logs.topic_coverage(log, **options)
-
-
 def test_topics_command(tmp_path):
     rows = [{"question": text, "question_embedding": [1.0, at], "answer": ""} for at, text in enumerate(TEXTS[:3])]
     log = jsonl(tmp_path / "log.jsonl", *map(json.dumps, rows))
@@ -174,3 +147,10 @@ def test_topics_command(tmp_path):
     made = json.loads((tmp_path / "topics.json").read_text())
     assert sum(one["questions"] for one in made["topics"]) == 3
     assert made["failure"] == "unanswered"
+
+
+@pytest.mark.parametrize(("n", "topics"), [(1, 1), (5, 2), (20, 3), (60, 5), (799, 20), (2000, 20)])
+def test_the_number_of_topics_is_that_of_the_questions(n, topics):
+    vectors = np.random.default_rng(n).standard_normal((n, 8))
+    found = fm.logs.topic_coverage({"question_embedding": [*vectors.tolist(), None]})
+    assert (found.k, found.questions, found.left_out) == (topics, n, 1)
