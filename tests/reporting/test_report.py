@@ -371,7 +371,7 @@ def test_invalid_report_input_raises(tmp_path):
         fm.report(scores.drop_columns("id"), out, baseline=scores)
     with pytest.raises(OptionError, match=r"^baseline_texts= goes with baseline=$"):
         fm.report(scores, out, baseline_texts=scores)
-    with pytest.raises(ColumnError, match="no column 'language'"):
+    with pytest.raises(ColumnError, match="no run has the column 'language'"):
         fm.report(scores, out, by="language")
     with pytest.raises(OptionError, match="language='de': expected"):
         fm.report(scores, out, language="de")
