@@ -173,23 +173,6 @@ def test_inputs_are_unchanged(name):
     assert [[buffer and buffer.to_pybytes() for buffer in array.buffers()] for array in table.values()] == before
 
 
-@ONE_OF_EACH
-def test_invalid_calls_raise(name):
-    given = columns(name, 3)
-    with pytest.raises(ValueError, match=r"unknown option of .*nonsense"):
-        call(name, given, nonsense=1)
-    with pytest.raises(ValueError, match=r"threads"):
-        call(name, given, threads=0)
-    with pytest.raises(TypeError, match=r"needs the columns|takes"):
-        callable_of(name)()
-    with pytest.raises(TypeError, match=r"takes \d columns"):
-        callable_of(name)(*given.values(), *[["x"] * 3] * 9)
-    if len(given) > 1:
-        first = next(iter(given))
-        with pytest.raises(ValueError, match=r"length"):
-            call(name, {**given, first: given[first][:2]})
-
-
 @pytest.mark.parametrize(("options", "suite"), [({}, "core"), ({"suites": "all"}, "all")])
 def test_one_table_scored_with_everything_equals_each_metric_alone(options, suite):
     chosen = {name: columns(name, 50) for name in CASES}

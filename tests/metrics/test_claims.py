@@ -212,8 +212,6 @@ def test_scores_have_the_verdict_as_a_word_with_its_reason_and_a_summary_counts_
     assert [summary.figures[name] for name in ("FAIL", "WARN", "PASS")] == [2, 1, 1]
     gated = fm.gate(path, ["verdict.at_0 <= 1", "WARN <= 1", "PASS == 1"], min_n=1)
     assert [check.title for check in gated.failures] == ["verdict.at_0 <= 1"]
-    with pytest.raises(fm.errors.OptionError, match="'verdict_word': the words beside a score have the same name"):
-        fm.score({**rows, "verdict_word": rows["answer"]}, "verdict", keep="verdict_word")
 
 
 def test_thresholds_change_the_verdict() -> None:

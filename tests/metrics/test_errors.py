@@ -396,6 +396,10 @@ ERRORS: list[tuple[Any, ...]] = [
             ]
         )
     ],
+    ("token_f1: option", lambda: fm.token_f1(["a"], ["a"], nonsense=1), UnknownNameError, "nonsense"),
+    ("token_f1: threads", lambda: fm.token_f1(["a"], ["a"], threads=0), OptionError, "threads", "0"),
+    ("token_f1: no columns", fm.token_f1, TypeError, "answer", "reference"),
+    ("token_f1: three columns", lambda: fm.token_f1(["a"], ["a"], ["a"]), TypeError, "2"),
     # columns
     ("lists: unknown", lambda: fm.score(ROWS, "token_f1", lists="golt"), UnknownNameError, "golt"),
     ("lists: ids", lambda: fm.score({**ROWS, "id": [1]}, "answer_words", lists="id"), OptionError, "lists"),

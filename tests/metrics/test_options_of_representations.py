@@ -62,7 +62,7 @@ def test_a_metric_has_the_options_and_columns_of_its_representation() -> None:
         "long_enough(least=4)": [0.0, 0.0],
     }
     assert fm.score({**rows, "id": ["x", "y"]}, ["long_enough"])["long_enough"].to_pylist() == [0.0, 2.0]
-    with pytest.raises(fm.errors.OptionError, match="option 'least' expects a whole number from 0 to 9"):
+    with pytest.raises(fm.errors.OptionError, match="least"):
         fm.score(rows, ["long_enough(least=10)"])
 
 

@@ -100,7 +100,7 @@ def test_custom_metric_with_references_optional_columns_and_options(own):
     assert fm.own_references([["a", "b"], ["a"]], ["x", "y"]).tolist() == [2.0, 1.0]
     assert fm.own_references([["a", "b"], ["a"]], ["x", "y"], [1.0, None]).tolist() == [2.5, 1.0]
     assert fm.score(TABLE.slice(0, 1), "own_references(add=40)")["own_references(add=40)"].to_pylist() == [42.0]
-    with pytest.raises(OptionError, match="option 'add' expects a whole number"):
+    with pytest.raises(OptionError, match="add"):
         parse("own_references(add=1.5)")
 
 

@@ -105,7 +105,7 @@ def test_embedder_computes_missing_embeddings():
     given = table.append_column("answer_embedding", pa.array([[1.0, 2.0, 3.0]] * 4))
     half = score(given, ["dot_similarity"], embedder=embedder)["dot_similarity"].to_pylist()
     assert half == [1 + 2 + 3, 1 + 2 + 3, None, 5 + 6 + 3]
-    with pytest.raises(OptionError, match="an Embedder has its own"):
+    with pytest.raises(OptionError, match="cache"):
         score(table, names, embedder=embedder, cache="folder")
 
 
