@@ -32,12 +32,17 @@ from tests.support.table_files import write
 
 ROWS = pa.table({"id": [1, 2, 3], "answer": ["in Paris", "Rome", "a"], "reference": ["Paris", "Rome", "b"]})
 KINDS = {"id": "id", "answer": "text", "reference": "texts"}
-PACK = {
-    "gz": gzip.compress,
-    "zst": lambda data: pa.compress(data, "zstd", asbytes=True),
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-}
+
+
+def zstd(data):
+    """The bytes, packed with zstd."""
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return bytes(sink.getvalue())
+
+
+PACK = {"gz": gzip.compress, "zst": zstd, "bz2": bz2.compress, "xz": lzma.compress}
 FORMATS = ["t.parquet", "t.arrow", "t.arrows", "t.jsonl", "t.csv", "t.tsv"]
 
 
@@ -60,23 +65,6 @@ def poured(tmp_path, data, name="pipe"):
     return tmp_path / name
 
 
-@pytest.mark.parametrize("pack", ["bz2", "xz"])
-@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.tsv"])
-def test_compressed_text_reads_like_plain_text(tmp_path, name, pack):
-    plain = write(ROWS, tmp_path / name)
-    data = plain.read_bytes()
-    packed = tmp_path / f"{name}.{pack}"
-    packed.write_bytes(PACK[pack](data))
-    assert read(packed) == read(plain)
-    half = len(data) // 2
-    packed.write_bytes(PACK[pack](data[:half]) + PACK[pack](data[half:]))
-    assert read(packed) == read(plain)
-    scored = [
-        fm.score(one, output=tmp_path / f"{n}.jsonl", metrics=["token_f1"]) for n, one in enumerate((plain, packed))
-    ]
-    assert scored[0].summary["token_f1"] == scored[1].summary["token_f1"]
-
-
 @pytest.mark.parametrize("pack", ["bz2", pytest.param("xz", marks=pytest.mark.full)])
 def test_compressed_text_of_many_blocks(tmp_path, pack, full):
     rng = random.Random(0)
@@ -91,26 +79,19 @@ def test_compressed_text_of_many_blocks(tmp_path, pack, full):
 
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
-def test_truncated_and_damaged_compressed_files_raise(tmp_path, name, pack):
+def test_damaged_compressed_files_raise(tmp_path, name, pack):
     data = PACK[pack](write(ROWS, tmp_path / name).read_bytes() * 50)
     path = tmp_path / f"{name}.{pack}"
-    rng = random.Random(1)
-    for cut in sorted({1, 5, len(data) // 2, len(data) - 1}):
-        path.write_bytes(data[:cut])
-        with pytest.raises(FileFormatError, match=f"^{path}: cannot be read: Compressed file ended before the end"):
-            read(path)
     path.write_bytes(data + data[:9])
     with pytest.raises(FileFormatError, match=f"^{path}: cannot be read: Compressed file ended"):
         read(path)
+    rng = random.Random(1)
     for _ in range(20):
         broken = bytearray(data)
         broken[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         path.write_bytes(broken)
         with pytest.raises(FastmetricsError, match=f"^{path}"):
             read(path)
-    path.write_bytes(b"")
-    with pytest.raises(FileFormatError, match="the file is empty"):
-        read(path)
 
 
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
@@ -169,8 +150,7 @@ def test_commands_read_process_substitutions(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["plain", *PACK])
-def test_runs_from_pipes_and_compressed_files(tmp_path, kind):
-    pack = PACK.get(kind, bytes)
+def test_runs_are_read_from_pipes(tmp_path, kind):
     texts = {
         "trec": "q1 Q0 d2 1 1.0 t\nq1 Q0 d1 2 0.5 t\n",
         "csv": "qid,docid,score\nq1,d2,1\nq1,d1,0.5\n",
@@ -178,15 +158,8 @@ def test_runs_from_pipes_and_compressed_files(tmp_path, kind):
         "jsonl": '{"qid": "q1", "docid": "d2", "score": 1}\n{"qid": "q1", "docid": "d1", "score": 0.5}\n',
     }
     for name, text in texts.items():
-        (tmp_path / name).write_bytes(pack(text.encode()))
-        assert fm.rank(tmp_path / name, {"q1": {"d1": 1}}, "mrr").mean == {"mrr": 0.5}, name
-        assert fm.rank(poured(tmp_path, pack(text.encode()), f"{name}-pipe"), {"q1": {"d1": 1}}, "mrr").mean == {
-            "mrr": 0.5
-        }
-    if kind in ("bz2", "xz"):
-        (tmp_path / "trec").write_bytes((tmp_path / "trec").read_bytes()[:-3])
-        with pytest.raises(FileFormatError, match="trec: cannot be read: Compressed file ended"):
-            fm.rank(tmp_path / "trec", {"q1": {"d1": 1}}, "mrr")
+        pipe = poured(tmp_path, PACK.get(kind, bytes)(text.encode()), name)
+        assert fm.rank(pipe, {"q1": {"d1": 1}}, "mrr").mean == {"mrr": 0.5}, name
 
 
 class Endless(io.RawIOBase):
@@ -226,15 +199,6 @@ def test_a_stream_that_fills_the_disk_is_an_error(monkeypatch):
         open_source("-", "jsonl")
 
 
-def zstd(data):
-    """The bytes, packed with zstd."""
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as stream:
-        stream.write(data)
-    return bytes(sink.getvalue())
-
-
-PACKED = {"gz": gzip.compress, "zst": zstd, "bz2": bz2.compress, "xz": lzma.compress}
 QRELS = "q1 0 d1 1\n"
 RUN = "q1 Q0 d2 1 1.0 t\nq1 Q0 d1 2 0.5 t\n"
 RUBRIC = (Path(fm.__file__).parent / "models" / "rubrics" / "safety.en.toml").read_bytes()
@@ -277,41 +241,43 @@ READERS = {
 """The bytes of each kind of file, and what is read from them."""
 
 
-@pytest.mark.parametrize("pack", PACKED)
+@pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("name", READERS)
 def test_compressed_file_reads_like_the_plain_one(tmp_path, name, pack):
     data, reader = READERS[name]
     (tmp_path / name).write_bytes(data)
     packed = tmp_path / f"{name}.{pack}"
-    packed.write_bytes(PACKED[pack](data))
-    assert reader(packed) == reader(tmp_path / name)
+    half = len(data) // 2
+    for parts in (PACK[pack](data), PACK[pack](data[:half]) + PACK[pack](data[half:])):
+        packed.write_bytes(parts)
+        assert reader(packed) == reader(tmp_path / name)
 
 
-@pytest.mark.parametrize("pack", PACKED)
+@pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("name", READERS)
 def test_truncated_file_is_an_error(tmp_path, name, pack):
     data, reader = READERS[name]
     packed = tmp_path / f"{name}.{pack}"
-    whole = PACKED[pack](data)
-    for left in (len(whole) // 2, len(whole) - 1):
+    whole = PACK[pack](data)
+    for left in (7, len(whole) // 2, len(whole) - 1):
         packed.write_bytes(whole[:left])
         with pytest.raises(FileFormatError, match=rf"{name}.{pack}: cannot be read: "):
             reader(packed)
 
 
-@pytest.mark.parametrize("pack", PACKED)
+@pytest.mark.parametrize("pack", PACK)
 @pytest.mark.parametrize("name", ["rules.toml", "prices.json", "rubric.toml", "knowledge.txt"])
 def test_small_file_that_unpacks_to_much_is_an_error(tmp_path, monkeypatch, name, pack):
     monkeypatch.setattr(input_files, "MAX_ROW_BYTES", 5_000)
     packed = tmp_path / f"{name}.{pack}"
-    packed.write_bytes(PACKED[pack](b" " * 5_001))
+    packed.write_bytes(PACK[pack](b" " * 5_001))
     with pytest.raises(FileFormatError, match=rf"{name}.{pack}: the file has more than 5,000 bytes; expected a small"):
         READERS[name][1](packed)
 
 
-@pytest.mark.parametrize("pack", PACKED)
+@pytest.mark.parametrize("pack", PACK)
 def test_array_is_not_unpacked_beyond_its_end(tmp_path, pack):
-    (tmp_path / f"v.npy.{pack}").write_bytes(PACKED[pack](_array() + b" " * 1000))
+    (tmp_path / f"v.npy.{pack}").write_bytes(PACK[pack](_array() + b" " * 1000))
     with pytest.raises(FileFormatError, match=r"not a .npy file of numbers: bytes follow the array"):
         Vectors.of(tmp_path / f"v.npy.{pack}")
 
@@ -340,7 +306,7 @@ def test_large_compressed_array_is_not_unpacked_into_memory(tmp_path):
         np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": (rows, dim)})
         for _ in range(rows // 10_000):
             stream.write(np.ones((10_000, dim), np.float32))
-    (tmp_path / "small.npy.zst").write_bytes(PACKED["zst"](_array()))
+    (tmp_path / "small.npy.zst").write_bytes(PACK["zst"](_array()))
     run = [sys.executable, "-c", _PEAK, tmp_path / "small.npy.zst", tmp_path / "large.npy.zst"]
     done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert done.stdout.split()[:2] == ["1000000", "100"]
