@@ -53,20 +53,6 @@ def test_rejects_are_in_row_order(tmp_path):
             assert [one["row"] for one in found] == [n for n, one in enumerate(answers) if one != "fine"]
 
 
-def test_rejected_row_with_invalid_utf8_is_written_by_column(tmp_path):
-    answers = pa.array([b"caf\xe9", None], pa.binary()).view(pa.string())
-    table = pa.table({"id": [7, 8], "answer": answers, "more": ["x", "y"]})
-    pq.write_table(table, tmp_path / "in.parquet")
-    (found,) = rejects(tmp_path / "in.parquet")
-    assert found == {
-        "file": str(tmp_path / "in.parquet"),
-        "row": 0,
-        "column": "answer",
-        "reason": "invalid UTF-8: byte 0xe9 at byte 3",
-        "raw": "id: 7; answer: caf\ufffd",
-    }
-
-
 def test_a_row_that_scoring_rejects_is_of_its_own_file(tmp_path):
     for name, answers in (("a.csv", ["fine", "fine"]), ("b.csv", ["bad", "fine", "bad"])):
         (tmp_path / name).write_text("\n".join(["id,answer", *(f"q{n},{one}" for n, one in enumerate(answers))]))
