@@ -25,7 +25,7 @@ from fastmetrics.base.threads import cores
 from fastmetrics.results.aligned_scores import PAIRINGS, AlignedScores, align, by_position, check_settings
 from fastmetrics.results.comparison_result import Compared, Comparison, Family, Ranking, family_of
 from fastmetrics.results.main_metric import concerns_of, first_metrics
-from fastmetrics.results.opening_scores import open_runs, open_scores, read_table, run_of, unknown_run
+from fastmetrics.results.opening_scores import open_runs, open_scores, read_table, run_named
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
 from fastmetrics.results.score_columns import directions
 from fastmetrics.results.score_table import ScoreTable, bounds_of, first_declared, shared_metrics
@@ -233,7 +233,9 @@ def compare(
     if cluster is not None and not set(how.tests) <= _OF_CLUSTERS:
         raise OptionError(Argument("cluster", cluster), " needs the tests fisher or t")
     argument("correction", correction, Choice(*CORRECTIONS))
-    opened = baseline_first(open_runs(runs, system), baseline)
+    opened = open_runs(runs, system)
+    first_run = run_named(opened, baseline, "baseline")
+    opened.sort(key=lambda run: run is not first_run)
     names = shared_metrics(opened, listed(metrics, "metrics"), counted=True)
     groupings = _groupings(by)
     beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
@@ -339,16 +341,6 @@ def _with_missing(pair: Compared, lacking: Mapping[str, MissingQueries]) -> Comp
         return pair
     first, second = (lacking[name].count if name in lacking else None for name in (pair.baseline, pair.other))
     return replace(pair, n_missing_baseline=first, n_missing_other=second)
-
-
-def baseline_first(runs: list[ScoreTable], baseline: str | None) -> list[ScoreTable]:
-    """The runs with the baseline, a name or a file, first; raises ``UnknownNameError`` for an unknown one."""
-    if baseline is None:
-        return runs
-    first = run_of(runs, baseline)
-    if first is None:
-        raise unknown_run("baseline", baseline, runs)
-    return sorted(runs, key=lambda run: run is not first)
 
 
 _Part: TypeAlias = "tuple[AlignedScores, str | None, Ints | slice]"

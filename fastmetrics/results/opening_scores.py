@@ -33,7 +33,6 @@ from fastmetrics.base.columns import (
 from fastmetrics.base.errors import (
     Argument,
     ColumnError,
-    FastmetricsError,
     FileFormatError,
     InputError,
     OptionError,
@@ -161,11 +160,17 @@ def run_of(runs: Sequence[ScoreTable], wanted: Any) -> ScoreTable | None:
     return next((run for run in runs if str(wanted) == run.name or run.address == file), None)
 
 
-def unknown_run(of: str, wanted: Any, runs: Sequence[ScoreTable]) -> FastmetricsError:
-    """The error of a run that is none of them, the value of the argument ``of``."""
-    if not isinstance(wanted, str | Path):
-        return OptionError(Argument(of, wanted), ": expected the name or the file of a run")
-    return UnknownNameError.of("run", str(wanted), [run.name for run in runs])
+def run_named(runs: Sequence[ScoreTable], wanted: Any, of: str) -> ScoreTable | None:
+    """The run of this name or file, the value of the argument ``of``; None for None.
+
+    Raises ``UnknownNameError`` for a run that is none of them.
+    """
+    found = run_of(runs, wanted)
+    if found is None and wanted is not None:
+        if not isinstance(wanted, str | Path):
+            raise OptionError(Argument(of, wanted), ": expected the name or the file of a run")
+        raise UnknownNameError.of("run", str(wanted), [run.name for run in runs])
+    return found
 
 
 def two_runs(runs: Sequence[ScoreTable], baseline: str | None, other: str | None) -> tuple[ScoreTable, ScoreTable]:
@@ -173,10 +178,7 @@ def two_runs(runs: Sequence[ScoreTable], baseline: str | None, other: str | None
 
     Raises ``UnknownNameError`` for an unknown name, ``OptionError`` if names are needed to choose.
     """
-    named, second = (None if wanted is None else run_of(runs, wanted) for wanted in (baseline, other))
-    for of, wanted, found in (("baseline", baseline, named), ("other", other, second)):
-        if wanted is not None and found is None:
-            raise unknown_run(of, wanted, runs)
+    named, second = run_named(runs, baseline, "baseline"), run_named(runs, other, "other")
     first = named or next(run for run in runs if run is not second)
     left = [run for run in runs if run is not first]
     if other is None and len(left) > 1:

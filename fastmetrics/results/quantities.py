@@ -17,11 +17,10 @@ a latency.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -124,36 +123,8 @@ def figure_of(
 # Changes of a quantity between two runs: of paired units, of independent ones, and of corpus metrics.
 
 
-class Change(ABC):
-    """The change of a quantity from one run to another; by default nothing is known of single units."""
-
-    @property
-    @abstractmethod
-    def before(self) -> float:
-        """The quantity of the first run."""
-
-    @property
-    @abstractmethod
-    def after(self) -> float:
-        """The quantity of the second run."""
-
-    @property
-    @abstractmethod
-    def n_clusters(self) -> int | None:
-        """The number of clusters, if units are clustered."""
-
-    @abstractmethod
-    def interval(self, method: Method) -> Interval:
-        """The interval of the change."""
-
-    @abstractmethod
-    def p(self, test: str, method: Method) -> float:
-        """The two-sided p of a test; NaN for a test that does not fit."""
-
-    @property
-    def delta(self) -> float:
-        """The change."""
-        return self.after - self.before
+class _Unknown:
+    """What is not known of a change whose units have no differences."""
 
     def p_note(self, test: str) -> str | None:
         """Why p of a test may not hold its level."""
@@ -193,7 +164,7 @@ def _margins(interval: At, better: Better, margin: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class PairedMeans(Change):
+class PairedMeans:
     """The change of a mean over units that both runs have."""
 
     first: Floats
@@ -289,7 +260,7 @@ class PairedMeans(Change):
 
 
 @dataclass(frozen=True)
-class IndependentMeans(Change):
+class IndependentMeans(_Unknown):
     """The change of a mean between two runs that share no units."""
 
     first: Sample
@@ -304,6 +275,11 @@ class IndependentMeans(Change):
     def after(self) -> float:
         """The mean of the second run."""
         return self.second.mean
+
+    @property
+    def delta(self) -> float:
+        """The change."""
+        return self.after - self.before
 
     @property
     def n_clusters(self) -> int | None:
@@ -346,7 +322,7 @@ class IndependentMeans(Change):
 
 
 @dataclass(frozen=True)
-class CountedValues(Change):
+class CountedValues(_Unknown):
     """The change of a corpus metric over units that both runs counted."""
 
     pair: PairedCounts
@@ -367,6 +343,11 @@ class CountedValues(Change):
         return self._values[1]
 
     @property
+    def delta(self) -> float:
+        """The change."""
+        return self.after - self.before
+
+    @property
     def n_clusters(self) -> int | None:
         """The number of clusters, if units are clustered."""
         return None if self.pair.sizes is None else len(self.pair.sizes)
@@ -383,6 +364,10 @@ class CountedValues(Change):
     def p(self, test: str, method: Method) -> float:
         """The p of approximate randomisation; other tests do not exist."""
         return swap_p(self.pair, method.resamples, method.seed, method.threads) if test == "fisher" else math.nan
+
+
+Change: TypeAlias = PairedMeans | IndependentMeans | CountedValues
+"""The change of a quantity from one run to another."""
 
 
 # One metric over one part of the units of several runs.

@@ -259,14 +259,9 @@ def summarize(
     return _of_pieces(*pieces_of(scores), **options)
 
 
-def summary_of(run: ScoreTable) -> Summary:
-    """The summary of an opened run; its file is not opened again."""
-    return _of_tables(parts_of(run))
-
-
 def summaries_of(runs: Sequence[ScoreTable]) -> dict[str, Summary]:
-    """The summary of each run, by name."""
-    return {run.name: summary_of(run) for run in runs}
+    """The summary of each opened run, by name; files are not opened again."""
+    return {run.name: _of_tables(parts_of(run)) for run in runs}
 
 
 def _of_tables(tables: Sequence[ScoreTable], **options: Any) -> Summary:
