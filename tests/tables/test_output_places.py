@@ -1,6 +1,7 @@
 """What an output may replace: never an input of its run, a link or a device; beside it nothing, unless on request."""
 
 import os
+import shlex
 import stat
 import threading
 from contextlib import suppress
@@ -16,7 +17,7 @@ from fastmetrics.base.errors import OutputError
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.targets import Target, replace_folder
-from tests.support.program import alone, jsonl, name_of, program
+from tests.support.program import ROOT, alone, jsonl, name_of, program
 
 ROW = {
     "id": 1,
@@ -38,54 +39,8 @@ def rows(name="in.jsonl"):
     return jsonl(Path(name), ROW, {**ROW, "id": 2, "answer": "Rome"})
 
 
-WRITERS = {
-    "score": ("score", "in.jsonl", "-o", "in.jsonl", "-m", "token_f1"),
-    "embed": ("vectors", "embed", "in.jsonl", "-o", "in.jsonl", "--of", "answer"),
-    "match questions": ("match", "in.jsonl", "faq.jsonl", "-o", "in.jsonl"),
-    "match faq": ("match", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
-    "sample": ("judge", "sample", "in.jsonl", "-o", "in.jsonl", "--score", "judge_safety"),
-    "sample texts": ("judge", "sample", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
-    "rows": ("summarize", "in.jsonl", "--worst", "token_f1", "-o", "in.jsonl"),
-    "rows answers": ("summarize", "faq.jsonl", "--worst", "token_f1", "--answers", "in.jsonl", "-o", "in.jsonl"),
-    "rows baseline": ("summarize", "faq.jsonl", "--worst", "token_f1", "--baseline", "in.jsonl", "-o", "in.jsonl"),
-    "rank run": ("rank", "in.jsonl", "faq.jsonl", "-o", "in.jsonl"),
-    "rank judgements": ("rank", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
-    "report": ("report", "in.jsonl", "-o", "in.jsonl"),
-    "report texts": ("report", "faq.jsonl", "--texts", "in.jsonl", "-o", "in.jsonl"),
-    "report all": ("report", "./in.jsonl", "-o", ".", "--rows", "all"),
-    "plot": ("summarize", "in.svg", "--histograms", "--plot", "in.svg"),
-    "plot comparison": ("compare", "in.svg", "faq.jsonl", "--plot", "in.svg"),
-    "plot trend": ("runs", "trend", "in.svg", "token_f1", "--plot", "in.svg"),
-    "project": ("vectors", "project", "in.jsonl", "-o", "in.jsonl"),
-    "search": ("vectors", "search", "faq.jsonl", "in.jsonl", "-o", "in.jsonl"),
-    "usage": ("logs", "chunks", "in.jsonl", "-o", "in.jsonl"),
-    "usage table": ("logs", "chunks", "in.jsonl", "--table", "in.jsonl"),
-    "usage chunks": ("logs", "chunks", "faq.jsonl", "--chunks", "in.jsonl", "-o", "in.jsonl"),
-    "domain": ("logs", "domains", "in.jsonl", "-o", "in.jsonl"),
-    "topics": ("logs", "topics", "in.jsonl", "-o", "in.jsonl"),
-    "cache hits": ("logs", "cache", "in.jsonl", "-o", "in.jsonl"),
-    "sessions": ("logs", "context", "in.jsonl", "-o", "in.jsonl"),
-    "session report": ("logs", "sessions", "in.jsonl", "-o", "in.jsonl", "--success", "token_f1 >= 0.5"),
-    "session table": ("logs", "sessions", "in.jsonl", "--table", "in.jsonl", "--success", "token_f1 >= 0.5"),
-    "check": ("logs", "check", "in.jsonl", "-o", "in.jsonl"),
-    "gate": ("gate", "in.jsonl", "-r", "token_f1.mean >= 0", "--junit", "in.jsonl"),
-    "gate rules": ("gate", "faq.jsonl", "--rules", "in.jsonl", "--junit", "in.jsonl"),
-    "answer": ("answer", "in.jsonl", "-o", "in.jsonl", "--bot", "faq", "--faq", "faq.jsonl", "--keep", "id"),
-    "answer faq": ("answer", "faq.jsonl", "-o", "in.jsonl", "--bot", "faq", "--faq", "in.jsonl", "--keep", "id"),
-    "judge": (
-        "judge",
-        "run",
-        "in.jsonl",
-        "-o",
-        "in.jsonl",
-        "--model",
-        "m",
-        "--rubrics",
-        "safety",
-        "--base-url",
-        "http://[::1]:1/v1",
-    ),
-}
+WRITERS = [shlex.split(line) for line in (ROOT / "tests" / "data" / "writing_commands.txt").read_text().splitlines()]
+"""Commands that would replace in.jsonl or in.svg, which they read."""
 
 
 def test_every_command_that_writes_is_tried():
@@ -93,10 +48,10 @@ def test_every_command_that_writes_is_tried():
     writing = {
         name for name, function in all_commands().items() if {"output", "junit", "plot"} & set(function.__annotations__)
     }
-    assert {name_of(words) for words in WRITERS.values()} == writing - {"vectors index", "fit", "evaluate-rag"}
+    assert {name_of(words) for words in WRITERS} == writing - {"vectors index", "fit", "evaluate-rag"}
 
 
-@pytest.mark.parametrize("words", WRITERS.values(), ids=list(WRITERS))
+@pytest.mark.parametrize("words", WRITERS, ids=shlex.join)
 def test_no_command_replaces_its_input(words):
     rows()
     rows("faq.jsonl")
