@@ -117,18 +117,25 @@ def smallest_p(pair: Compared, resamples: int) -> float:
     return min(least, pair.p)  # p of flags has no patterns
 
 
-def could_turn(pair: Compared, bounds: tuple[float, float] | None) -> str | None:
-    """The note if the rows with one score only could reverse Δ, for any values of the missing scores."""
-    alone = pair.n_only_baseline + pair.n_only_other
-    if not alone or not pair.n_paired or pair.delta == 0:
+def could_turn(pair: Compared, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The ends of Δ if the rows with one score only could reverse it, for any values of the missing scores; else None.
+
+    They are NaN for a metric without bounds.
+    """
+    if not (pair.n_only_baseline + pair.n_only_other) or not pair.n_paired or pair.delta == 0:
         return None
+    if bounds is None or not all(map(math.isfinite, bounds)):
+        return math.nan, math.nan
+    low, high = (_extreme(pair, bounds[0], bounds[1]), _extreme(pair, bounds[1], bounds[0]))
+    return None if low * high > 0 else (low, high)
+
+
+def _reversible(pair: Compared, low: float, high: float) -> Note:
+    """The note on a difference that could be reversed, up to these ends."""
     where = {"metric": pair.metric, "part": "" if pair.segment is None else f" ({pair.segment})"}
     where |= {"baseline": pair.baseline, "other": pair.other}
-    reversible = Note("reversible", first=pair.n_only_baseline, second=pair.n_only_other, **where)
-    if bounds is None or not all(map(math.isfinite, bounds)):
-        return reversible
-    low, high = (_extreme(pair, bounds[0], bounds[1]), _extreme(pair, bounds[1], bounds[0]))
-    return None if low * high > 0 else Note("reversible_to", note=reversible, low=low, high=high)
+    note = Note("reversible", first=pair.n_only_baseline, second=pair.n_only_other, **where)
+    return note if math.isnan(low) else Note("reversible_to", note=note, low=low, high=high)
 
 
 def _extreme(pair: Compared, missing_other: float, missing_baseline: float) -> float:
@@ -499,8 +506,9 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
 
     def _turned(self) -> list[str]:
         """The differences that unpaired rows could reverse: the first ones, and the number of the others."""
-        notes = [note for pair in self._once if (note := could_turn(pair, self.bounds.get(pair.metric))) is not None]
-        return said(notes[:_NOTED], len(notes) > _NOTED and Note("more_reversible", n=len(notes) - _NOTED))
+        every = [(pair, ends) for pair in self._once if (ends := could_turn(pair, self.bounds.get(pair.metric)))]
+        first = [_reversible(pair, *ends) for pair, ends in every[:_NOTED]]
+        return said(first, len(every) > _NOTED and Note("more_reversible", n=len(every) - _NOTED))
 
     def _out_of_reach(self) -> list[str]:
         """The numbers of rows that can have no verdict, since the smallest p that the test can give is not significant.
