@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -193,3 +194,11 @@ def test_short_rankings_of_several_parts(tmp_path, monkeypatch, size):
     figures = fm.logs.chunk_utilization(parts("log.jsonl", rows), k=2)
     assert (figures.rows, figures.short, figures.places) == (8, 4, 12)
     assert fm.logs.chunk_utilization(rows, k=2).short == 4
+
+
+def test_the_mean_of_scores_is_exact():
+    scores = [0.1, 1 / 3, -(2.0**32), 2.0**-52, None]
+    for some in (scores, scores[:1], scores[3:4], scores[:2] * 50):
+        table = fm.logs.chunk_utilization({"retrieved_ids": [["a"]] * len(some), "s": some}, scores="s").to_arrow()
+        known = [Fraction(one) for one in some if one is not None]
+        assert table["mean_s"].to_pylist() == [pytest.approx(float(sum(known) / len(known)), rel=1e-15)]
