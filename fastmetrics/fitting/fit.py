@@ -52,7 +52,6 @@ from fastmetrics.tables.outputs import page_target
 
 APART = 1 / 3
 """The share of the groups that cuts are tested on."""
-_FitShare = Real(0.0, 1.0, above=True, below=True)
 _LONGEST = 100
 _DECILES = np.linspace(0.1, 0.9, 9)
 
@@ -111,7 +110,7 @@ def fit(
     ``OptionError`` for an invalid option, ``OutputError`` if the file exists or cannot be written, and
     ``MissingExtraError`` without scikit-learn.  Needs the extra ``fit``.
     """
-    argument("confidence", confidence, _FitShare)
+    argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     argument("seed", seed, Seed)
     argument("positive", positive, Optional(Real(-LARGEST, LARGEST)))
     cores(threads)
