@@ -146,7 +146,7 @@ def summed(tables: Sequence[pa.Table]) -> pa.Table:
     joined = pa.concat_tables(tables, promote_options="permissive")
     encoded = joined[KEY].combine_chunks().dictionary_encode()
     sums = {name: np.zeros(len(encoded.dictionary), np.int64) for name in joined.column_names[1:]}
-    codes, integers = numpy_values(encoded.indices), pa.int64()
+    codes, integers = numpy_values(encoded.indices).astype(np.intp), pa.int64()
     for name, totals in sums.items():
         np.add.at(totals, codes, numpy_values(joined[name].combine_chunks(), null=0).astype(np.int64))
     return pa.table({KEY: encoded.dictionary, **{name: arrow_numbers(each, integers) for name, each in sums.items()}})
