@@ -465,8 +465,8 @@ def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[Segmen
 
 def _people(table: pa.Table, scored: str, axis: str, labels: RowLabels, how: AxisOptions) -> PeopleAgreement:
     verdict = _verdict_column(axis)
-    beside, level = Labelled(labels), how.confidence
-    found, same = (validated(name, table.column(name), beside, {}, level, span=how.span) for name in (scored, verdict))
+    sides = [(table.column(name), labels) for name in (scored, verdict)]
+    found, agreed = _agreed(sides, how.confidence, how.span)
     grades, marks, _ = labels.of_both(table.column(verdict))
     grades_apart = found.agreement is not None and how.span == (0.0, 1.0)  # two of more grades are no two classes
     least = labels.threshold(how.positive, table.column(axis))
@@ -478,11 +478,21 @@ def _people(table: pa.Table, scored: str, axis: str, labels: RowLabels, how: Axi
         figures = {name: getattr(decisions, name) for name in ("accuracy", "precision", "recall", "f1")}
     on_scale = found.agreement is not None and len(marks)
     confusion = _confusion(grades, marks) if on_scale else None
-    return PeopleAgreement(found.n, confusion, **figures, **_agreed(found, same))
+    return PeopleAgreement(found.n, confusion, **figures, **agreed)
 
 
-def _agreed(found: MetricValidation, same: MetricValidation) -> dict[str, Estimate]:
-    """Correlations, kappas and alphas of scores beside others; what asks whether grades are the same, of verdicts."""
+def _agreed(
+    sides: Sequence[tuple[pa.ChunkedArray, RowLabels]], confidence: float, span: tuple[float, float]
+) -> tuple[MetricValidation, dict[str, Estimate]]:
+    """Scores beside labels, with their correlations, kappas and alphas; those of verdicts, also beside labels, ask
+    whether grades are the same."""
+    numbers = [(as_numbers(column), labels.truth) for column, labels in sides]
+    repeated = not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*numbers, strict=True))
+    found, *others = (
+        validated("score", column, Labelled(labels), {}, confidence, span=span)
+        for column, labels in sides[: 1 + repeated]
+    )
+    same = others[0] if others else found
     figures = {name: getattr(found, name) for name in ("pearson", "spearman", "kendall")}
     if found.agreement is not None:
         [pair] = found.agreement.pairs
@@ -490,7 +500,7 @@ def _agreed(found: MetricValidation, same: MetricValidation) -> dict[str, Estima
         figures |= {name: getattr(found.agreement, name) for name in ("alpha_ordinal", "alpha_interval")}
     if same.agreement is not None:
         figures |= {"kappa": same.agreement.pairs[0].kappa, "alpha_nominal": same.agreement.alpha_nominal}
-    return figures
+    return found, figures
 
 
 def _confusion(scores: Floats, truth: Floats) -> Confusion | None:
@@ -608,14 +618,11 @@ def _pairs(runs: Sequence[ScoreTable], on: str | None, confidence: float) -> lis
             continue
         paired = align(with_row_ids([first, second], on), on)
         for axis in axes:
-            sides = [[paired.scores(run, name) for run in (0, 1)] for name in (axis, _verdict_column(axis))]
-            found, same = (
-                validated(
-                    axis, pa.chunked_array([one]), Labelled(RowLabels(second.name, other)), {}, confidence, span=_ANY
-                )
-                for one, other in sides
-            )
-            figures = _agreed(found, same)
+            sides = [
+                (pa.chunked_array([paired.scores(0, name)]), RowLabels(second.name, paired.scores(1, name)))
+                for name in (axis, _verdict_column(axis))
+            ]
+            found, figures = _agreed(sides, confidence, _ANY)
             kept = {name: figures.get(name, UNDEFINED) for name in _OF_PAIRS}
             pairs.append(JudgePair(axis, first.name, second.name, found.n, **kept))
     return pairs
