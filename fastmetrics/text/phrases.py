@@ -141,19 +141,20 @@ def _closure(nodes: set[int], silent: dict[int, set[int]]) -> frozenset[int]:
 
 def words_in_phrases(ids: Ids, bounds: Ints, vocabulary: Vocabulary, phrases: Phrases) -> Ints:
     """The places of the words within phrases; text i has the words ``ids[bounds[i]:bounds[i + 1]]``."""
-    letters, last = phrases.letters(vocabulary), len(ids)
+    letters = phrases.letters(vocabulary)
     first = np.flatnonzero(phrases.openings(vocabulary)[ids])
-    stops = bounds[np.searchsorted(bounds, first, "right")]
-    states, place, found = np.zeros(len(first), np.int64), first, [np.zeros(0, np.int64)]
+    states, stop, found = phrases.table[START, letters[ids[first]]], first + 1, [np.zeros(0, np.int64)]
     while len(first):  # one step for each word of the longest phrase, all places together
-        letter = letters[ids[np.minimum(place, last - 1)]]
-        states = np.where((letter >= 0) & (place < stops), phrases.table[states, letter], -1)
-        going = states >= 0
-        first, stops, states, place = first[going], stops[going], states[going], place[going] + 1
         ended = phrases.final[states]
-        sizes = (place - first)[ended]
-        begins = np.repeat(first[ended] - (np.cumsum(sizes) - sizes), sizes)
-        found.append(begins + np.arange(sizes.sum()))
+        begins, stops = first[ended], stop[ended]
+        within = np.searchsorted(bounds, begins, "right") == np.searchsorted(bounds, stops - 1, "right")
+        begins, sizes = begins[within], (stops - begins)[within]
+        found.append(np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum()))
+        letter = letters[ids[np.minimum(stop, len(ids) - 1)]]
+        going = np.flatnonzero((letter >= 0) & (stop < len(ids)))
+        following = phrases.table[states[going], letter[going]]
+        going, following = going[following >= 0], following[following >= 0]
+        first, states, stop = first[going], following, stop[going] + 1
     return np.concatenate(found)
 
 
