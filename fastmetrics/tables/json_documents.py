@@ -37,7 +37,7 @@ def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
 
     lines: list[bytes] = []
     size = number = 0
-    most = file.max_row_bytes
+    most = file.max_row_bytes + 1  # of a line and its end
     stream, tell = file.open()
     with reading(file.shown), stream:
         try:
@@ -46,7 +46,7 @@ def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
                     yield LineBlock(number, b"".join(lines), tell())
                     number, lines, size = number + len(lines), [], 0
                 if len(line) > most:
-                    yield LineBlock(number, line[:SHOWN], tell(), too_long(most))
+                    yield LineBlock(number, line[:SHOWN], tell(), too_long(file.max_row_bytes))
                     number += 1
                     continue
                 lines.append(line)

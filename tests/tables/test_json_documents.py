@@ -139,6 +139,9 @@ def test_a_record_that_is_too_long_is_a_bad_row(tmp_path):
         assert table["id"].to_pylist() == [1, 3]
         assert len(rejects) == 1
         assert "record 2: the row has more than 1,000 bytes" in str(rejects[0])
+        size = len('{"id":2,"text":""}') + 9000
+        for most, bad in ((size - 1, 1), (size, 0), (size + 1, 0)):
+            assert len(read(open_table(path, ReadSettings(max_row_bytes=most)), {"id": "id"})[1]) == bad
 
 
 def test_an_outline_shows_the_lists_of_objects():
