@@ -25,12 +25,14 @@ from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import (
     Argument,
     ColumnError,
+    FastmetricsError,
     FileFormatError,
     InputError,
     MissingExtraError,
     OptionError,
     OutputError,
     UnknownNameError,
+    shown,
 )
 from fastmetrics.base.plugin_files import function_in
 from fastmetrics.base.progress import WorkDone, report, shown_progress
@@ -146,14 +148,21 @@ def _hash(chunks: Iterable[bytes | memoryview]) -> str:
 
 def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int) -> EmbeddingModel:
     """The model with its dimension, determined by encoding one text."""
-    vectors = as_vectors(name, encode([_PROBE]))
+    vectors = encoded(name, encode, [_PROBE])
     if vectors.ndim != 2 or len(vectors) != 1 or not vectors.size:
         raise InputError(f"embedder {name}: expected one row per text, got an array of shape {vectors.shape} for one")
     return EmbeddingModel(name, revision, precision, vectors.shape[1], encode, batch)
 
 
-def as_vectors(name: str, output: npt.ArrayLike) -> npt.NDArray[Any]:
-    """A model's output as an array of numbers; raises ``InputError`` for anything else."""
+def encoded(name: str, encode: Encode, texts: Sequence[str]) -> npt.NDArray[Any]:
+    """A model's output as an array of numbers; raises ``InputError`` for anything else, and where the model fails."""
+    try:
+        output = encode(texts)
+    except (FastmetricsError, MemoryError):
+        raise
+    except Exception as error:
+        raised = f"embedder {name}: raised {type(error).__name__} for texts such as {shown(texts[0])}: {error}"
+        raise InputError(raised) from error
     try:
         vectors = np.asarray(output)
     except ValueError as error:
@@ -480,7 +489,7 @@ class Embedder:
         return vectors
 
     def _encoded(self, texts: Sequence[str]) -> npt.NDArray[Any]:
-        vectors = as_vectors(self.model.name, self.model.encode(texts))
+        vectors = encoded(self.model.name, self.model.encode, texts)
         if vectors.shape != (len(texts), self.dim):
             expected = (len(texts), self.dim)
             raise InputError(f"embedder {self.model.name}: expected an array of shape {expected}, got {vectors.shape}")

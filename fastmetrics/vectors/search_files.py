@@ -16,7 +16,7 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import FIRST, Grid, NotebookTables, lines_of, rows_note
-from fastmetrics.base.errors import ColumnError
+from fastmetrics.base.errors import Argument, ColumnError, quoted
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores
@@ -61,6 +61,9 @@ class Queries:
         source = open_table(queries, name="queries")
         columns = resolve(source.names, None if column is None else {"question": column}, needed={"id", "question"})
         texts_column = columns.get("question", "question")
+        if texts_column not in source.names:
+            missing = f"{name}: no column {texts_column!r}, only {quoted(source.names)}; name that of the texts with "
+            raise ColumnError(missing, Argument("query_column"))
         kinds = {columns["id"]: "any"} if "id" in columns else {}
         table = whole_table(source, {**kinds, texts_column: "text"})
         texts = table[texts_column].combine_chunks()

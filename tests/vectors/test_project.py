@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness as oracle
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, MissingExtraError, OptionError
+from fastmetrics.base.errors import InputError, MissingExtraError
 from fastmetrics.vectors.projection import beside, layout, trustworthiness
 from tests.support.program import program
 
@@ -81,26 +81,7 @@ def test_method_without_its_package_raises(monkeypatch):
             fm.vectors.project(np.eye(20), method=method)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"method": "tsne"}, r"^method='tsne': expected 'pca', 'pacmap' or 'umap'"),
-        ({"dims": 4}, r"^dims=4: expected 2 or 3"),
-        ({"sample": 5}, r"^sample=5: expected a whole number from 10"),
-        ({"seed": -1}, r"^seed=-1: expected"),
-    ],
-)
-def test_option_errors_name_allowed_values(options, said):
-    with pytest.raises(OptionError, match=said):
-        fm.vectors.project(np.eye(3), **options)
-
-
 def test_invalid_projection_input_raises():
-    for rows in ([[0.0, 0.0]], [[np.nan, 1.0]], np.zeros((0, 3))):
-        with pytest.raises(InputError, match=r"none of the \d rows is a vector that can be placed"):
-            fm.vectors.project(rows)
-    with pytest.raises(ColumnError):
-        fm.vectors.project([[1.0], [1.0, 2.0]])
     with pytest.raises(InputError, match=r"pacmap needs 10 vectors or more, got 3; pca takes any number"):
         layout("pacmap", np.eye(3, dtype=np.float32), 2, 15, 42, 1)
 

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.vectors.neighbors import METHODS
 from tests.support.postgres import Database
 from tests.support.program import program
@@ -97,28 +96,6 @@ def test_texts_search_a_table_like_their_vectors(postgres: Database, chunks: Pat
 def test_no_texts_give_no_rankings(chunks: Path, tmp_path: Path) -> None:
     run = fm.search(fm.Index.build(chunks), texts_of(tmp_path / "q.parquet", []), embedder=letters)
     assert (run.table.num_rows, run.latency.percentiles()) == (0, {})
-
-
-def test_bad_texts_and_options_are_refused(chunks: Path, tmp_path: Path) -> None:
-    index = fm.Index.build(chunks)
-    queries = texts_of(tmp_path / "q.parquet", ["a cab", None])
-    with pytest.raises(ColumnError, match=r"q\.parquet: column 'question', row 1: null; expected the text of each"):
-        fm.search(index, queries, embedder=letters)
-    with pytest.raises(ColumnError, match=r"'absent'"):
-        fm.search(index, queries, embedder=letters, query_column="absent")
-    with pytest.raises(ColumnError, match=r"'question'"):
-        fm.search(index, chunks, embedder=letters)
-    with pytest.raises(ColumnError, match=r"'embedding'.*expected text"):
-        fm.search(index, chunks, embedder=letters, query_column="embedding")
-    with pytest.raises(OptionError, match=r"^query_column='question' goes with embedder='wordllama'$"):
-        fm.search(index, queries, query_column="question")
-    with pytest.raises(OptionError, match=r"^cache='c' goes with embedder='wordllama'$"):
-        fm.search(index, queries, cache="c")
-    with pytest.raises(OptionError, match=r"^column='question': is of queries that are vectors; texts have query_col"):
-        fm.search(index, queries, column="question", embedder=letters)
-    fine = texts_of(tmp_path / "fine.parquet", TEXTS)
-    with pytest.raises(InputError, match=r"8 numbers"):
-        fm.search(index, fine, embedder=lambda texts: np.ones((len(texts), 1)))
 
 
 def test_the_command_searches_texts(tmp_path: Path) -> None:
