@@ -104,7 +104,10 @@ def test_parts_are_added_up_and_a_second_call_counts_once(tmp_path: Path, table:
     rows = jsonl(tmp_path / "rows.jsonl", *table.to_pylist())
     output, files = tmp_path / "s.parquet", fm.tables.FileSettings(batch_rows=7)
     expected = {name: of_columns(scores)[name] for name in names}
-    for call in ({}, {"resume": True}, {"resume": True}, {"overwrite": True}):
+    for at, part in enumerate((table.slice(0, 5), table.slice(5))):
+        fm.score(jsonl(tmp_path / "part.jsonl", *part.to_pylist()), names, output=tmp_path / f"{at}.parquet")
+    assert counted(fm.summarize([tmp_path / "0.parquet", tmp_path / "1.parquet"])) == expected
+    for call in ({}, {"resume": True}, {"resume": True}, {"overwrite": True, "threads": 3}):
         run = fm.score(rows, names, output=output, files=files, **call)
         assert (run.rows, run.rejected, run.summary.n_rows) == (ROWS, 0, ROWS), call
         assert counted(run.summary) == counted(fm.summarize(output)) == expected, call
