@@ -323,7 +323,7 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
     def to_markdown(self) -> str:
         """The verdict, the table and the notes in GitHub's Markdown."""
         _, _, rest = super().to_markdown().partition("\n\n")
-        return f"### {'✅' if self.passed else '❌'} {inert(self.headline)}\n\n{rest}"
+        return f"### {'✅' if self.passed else '❌'} {inert(' '.join(self._first_line()))}\n\n{rest}"
 
     def to_junit(self) -> str:
         """JUnit XML: a test case for each rule, with a failure if it is not met."""

@@ -13,7 +13,6 @@ from unittest import mock
 
 import pytest
 
-from tests.support.optional_parts import needs
 from tests.support.program import program
 
 FOLDER = Path(__file__).parents[2] / "examples"
@@ -88,7 +87,6 @@ def test_bots_are_compared() -> None:
     assert "\nq6  strict" not in disagreeing
 
 
-@needs("matplotlib")
 @pytest.mark.full
 def test_answers_are_grounded() -> None:
     tables = [cells(part) for part in run("grounded_answers")["summarize"].split("\n\n")]
@@ -105,7 +103,6 @@ def test_answers_are_grounded() -> None:
     assert "Abstain Rate" in Path("gate.svg").read_text("utf-8")
 
 
-@needs("matplotlib")
 @pytest.mark.full
 def test_tiers_are_on_one_page() -> None:
     run("rag_tiers")

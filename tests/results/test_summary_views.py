@@ -19,7 +19,6 @@ from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, Un
 from fastmetrics.results.distributions import MetricPair, histograms_of
 from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.stats.association import correlate
-from tests.support.optional_parts import needs
 from tests.support.program import program
 
 ROWS = {
@@ -444,7 +443,6 @@ def test_histograms_of_several_runs_have_the_same_bins():
     assert histograms_of("other", runs)[0].n == 0
 
 
-@needs("matplotlib")
 def test_primary_table_draws_each_figure_over_the_runs():
     runs = {f"gate {at}": {"token_f1": [at / 10] * 2, "abstained": [1.0, 0.0]} for at in (2, 5)}
     axes = fm.results.primary_table(runs).plot()

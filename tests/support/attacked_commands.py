@@ -55,12 +55,23 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
     ),
     "check": ("logs", "check", "few.jsonl", "-o", "{out}/o.json"),
     "gate": ("gate", "scores.parquet", "-r", "token_f1.mean >= 0", "--junit", "{out}/o.xml"),
+    "gate json": ("gate", "scores.parquet", "-r", "token_f1.mean >= 0", "--json", "{out}/o.json"),
+    "gate markdown": ("gate", "scores.parquet", "-r", "token_f1.mean >= 0", "--markdown", "{out}/o.md"),
+    "plot fit": ("fit", "labelled.jsonl", "--label", "label", "-m", "token_f1,chrf", "--plot", "{out}/o.svg"),
+    "plot validate": ("validate", "scores.parquet", "labelled.jsonl", "--label", "label", "--plot", "{out}/o.svg"),
 }
 """Commands that write into the folder ``{out}``, and with calls of the model server at ``{server}``, by name."""
-OUTPUTS = {"output": "-o", "table": "--table", "junit": "--junit", "plot": "--plot"}
+OUTPUTS = {
+    "output": "-o",
+    "table": "--table",
+    "junit": "--junit",
+    "json": "--json",
+    "markdown": "--markdown",
+    "plot": "--plot",
+}
 """The options that name an output, by their arguments."""
 RESUMABLE = ("score", "judge run", "answer", "vectors embed")
-ALWAYS = ("--junit", "--plot")
+ALWAYS = ("--junit", "--json", "--markdown", "--plot")
 """Options whose output is replaced without another option."""
 NEVER = ("vectors index",)
 """Commands that replace nothing."""
