@@ -6,7 +6,7 @@ import re
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ServiceError
+from fastmetrics.base.errors import InputError, ServiceError
 from tests.support.judge_server import client_file, judge_server, user_message, with_client
 from tests.support.program import jsonl, program
 
@@ -222,7 +222,7 @@ def test_embedder_that_fails_keeps_its_vectors_for_the_next_run(tmp_path):
         object.__setattr__(one.model, "batch", 4)
         return one
 
-    with pytest.raises(ConnectionError):
+    with pytest.raises(InputError, match=r"line 40: .* no route"):
         fm.embed(path, embedder(), output=tmp_path / "e.parquet")
     assert not (tmp_path / "e.parquet").exists()
     first = set(state["texts"]) - {"answer 39"}
