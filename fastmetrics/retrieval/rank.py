@@ -166,8 +166,8 @@ def described(
     for measure in measures:
         own = {"judged_only": True} if measure.judged_only else {}
         scores[measure.name] = {"measure": measure.family.names[0], **measure.options, **own, **asdict(settings)}
-        column = table[measure.name]
-        undefined = int(np.isnan(column.drop_null().to_numpy()).sum())
+        column = table[measure.name].combine_chunks()
+        undefined = int(np.isnan(floats_of_arrow(column, measure.name)).sum()) - column.null_count
         counts[measure.name] = RowCounts(len(column), column.null_count, undefined, 0)
     metadata = ScoreMetadata(
         version=__version__, scores=scores, metrics=counts, missing_queries=missing, missing_by_ranking=by_ranking
