@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 import fastmetrics as fm
-from fastmetrics.base.errors import InputError, OptionError
 from tests.support.program import program
 
 N = 120
@@ -57,26 +56,6 @@ def test_clusters_of_unpaired_runs_widen_the_interval():
     assert clustered.low != plain.low
     by_interval = fm.compare([a, b], metrics="token_f1", pairing="none", cluster="document")["token_f1"]
     assert (by_interval.p <= 0.05) == (not by_interval.low <= 0 <= by_interval.high)
-
-
-def test_runs_without_shared_ids_name_the_way():
-    with pytest.raises(InputError, match=r"share no id: .*as independent samples with pairing='none'"):
-        fm.compare([run(1), run(2, first_id=1_000)])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"pairing": "none", "on": "id"}, "on= pairs rows by a column, so it needs pairing='id'"),
-        ({"pairing": "position", "on": "id"}, "on= pairs rows by a column, so it needs pairing='id'"),
-        ({"tests": "wilcoxon", "cluster": "document"}, "cluster='document' needs the tests fisher or t"),
-        ({"margin": 0.0}, "margin=0.0"),
-    ],
-)
-def test_options_that_do_not_fit_raise(options, message):
-    with pytest.raises(OptionError) as raised:
-        fm.compare([run(1), run(2)], metrics="token_f1", **options)
-    assert message in str(raised.value)
 
 
 def test_margin_tells_equivalent_from_undecided():

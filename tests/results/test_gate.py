@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, UnknownNameError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.results.gate_rules import parse_rule, read_rules
 from tests.support.program import program
 
@@ -133,25 +133,6 @@ def test_rules_speak_of_segments():
     ]
 
 
-@pytest.mark.parametrize(
-    ("rule", "place", "expected"),
-    [
-        ("token_f1.mean => 0.6", 15, "expected one of"),
-        ("token_f1.mean !> 0.6", 15, "expected one of"),
-        ("token_f1 >= 0.6.5", 16, "expected 'where"),
-        ("token_f1.mean 0.6", 18, "expected one of"),
-        ("token_f1 >= high", 13, "expected a number"),
-        (">= 0.6", 1, "expected a metric"),
-        ("token_f1 >= 0.6 were a=b", 17, "expected 'where"),
-        ("token_f1 >= 0.6 where a", 23, "expected a column, = and a value"),
-        ("token_f1 >= 0.6 where a=b, c", 27, "expected a column, = and a value"),
-    ],
-)
-def test_invalid_rule_error_shows_position(rule, place, expected):
-    with pytest.raises(OptionError, match=rf"character {place}: {expected}"):
-        parse_rule(rule)
-
-
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text):
     try:
@@ -173,24 +154,6 @@ def test_what_is_written_is_read_again(name, limit, least):
         {"a b": "c d", "e": "f"},
         least,
     )
-
-
-def test_rules_with_unknown_names_raise():
-    for rule, kind, message in [
-        ("token_fl >= 0.6", UnknownNameError, "token_f1"),
-        ("token_f1.p101 >= 0.6", UnknownNameError, "unknown metric 'token_f1.p101'"),
-        ("token_f1 >= 0 where language=fr", ColumnError, "no row has language=fr; the column contains"),
-        ("token_f1 >= 0 where langage=ru", ColumnError, "no column 'langage'"),
-        ("token_f1.drop <= 0", OptionError, "needs a baseline="),
-    ]:
-        with pytest.raises(kind, match=message):
-            fm.gate(SCORES, rule)
-    with pytest.raises(UnknownNameError, match="token_f1"):
-        fm.gate(SCORES, "token_f2.drop <= 0", baseline=SCORES)
-    with pytest.raises(ColumnError, match="no row has language=fr"):
-        fm.gate(SCORES, "drop <= 0 where language=fr", baseline=SCORES)
-    with pytest.raises(OptionError, match="no rule given"):
-        fm.gate(SCORES)
 
 
 RULES = """
@@ -219,21 +182,6 @@ def test_rules_in_toml(files):
         ("token_f1", 1, {}, None, None),
         ("token_f1", 0.99, {"language": "ru"}, 20, "Russian holds up"),
     ]
-    for text, message in [
-        ("requires = []", "'requires' is neither 'require' nor"),
-        ("require = 1", "expected require = "),
-        ("require = [1]", "expected require = "),
-        ("", "contains no rules"),
-        ('[[rule]]\nname = "x"', "a rule needs require"),
-        ('[[rule]]\nrequire = "a >= 1"\nlimit = 2', "limit = 2 is none of require, name, where, n, unpaired"),
-        ("require = ", "not valid TOML"),
-        ('require = ["a => 1"]', "character"),
-    ]:
-        (files / "bad.toml").write_text(text)
-        with pytest.raises(FileFormatError, match=message):
-            read_rules("bad.toml")
-    with pytest.raises(FileFormatError, match=r"missing\.toml"):
-        read_rules("missing.toml")
 
 
 def test_the_program_ends_with_1_where_a_rule_is_not_met(files):
@@ -270,16 +218,6 @@ def test_the_program_prints_json_and_markdown(files):
     )
 
 
-def test_the_program_says_what_is_wrong(files):
-    assert program("gate", "scores.parquet").code == 2
-    wrong = program("gate", "scores.parquet", "-r", "token_f1.mean => 0.6")
-    assert (wrong.code, "\n                ^" in wrong.err) == (2, True)
-    alone = program("gate", "scores.parquet", "-r", "token_f1.drop <= 0.1")
-    assert (alone.code, "needs a --baseline" in alone.err) == (2, True)
-    unwritten = program("gate", "scores.parquet", "-r", "token_f1 >= 0", "--junit", "nowhere/out.xml")
-    assert (unwritten.code, unwritten.out) == (4, "")
-
-
 def test_junit_holds_any_text():
     found = fm.gate({"a\x00<b": [0.1]}, "a\x00<b >= 1")
     assert ElementTree.fromstring(found.to_junit().split("\n", 1)[1]).find("testcase").get("classname") == "a\ufffd<b"
@@ -287,18 +225,8 @@ def test_junit_holds_any_text():
 
 def test_assert_scores_names_failed_rules():
     fm.scoring.assert_scores(SCORES, "token_f1 >= 0.3", "latency_ms.max < 200")
-    with pytest.raises(
-        AssertionError,
-        match=r"FAILED: 1 of 2 checks not met\ntoken_f1 >= 0\.9: 0\.\d+ over 180 rows and 20 that "
-        r"count as 0, expected >= 0\.9",
-    ):
-        fm.scoring.assert_scores(SCORES, "token_f1 >= 0.9", "latency_ms.max < 200")
     answers = {"answer": ["in Paris", "no"] * 4, "reference": ["in Paris", "yes"] * 4}
     fm.scoring.assert_scores(answers, "token_f1 >= 0.5", "exact_match == 0.5")
-    with pytest.raises(AssertionError, match=r"exact_match > 0\.5"):
-        fm.scoring.assert_scores(answers, "exact_match > 0.5")
-    with pytest.raises(AssertionError, match="drop"):
-        fm.scoring.assert_scores(WORSE, "token_f1.drop <= 0", baseline=SCORES)
 
 
 def test_an_absolute_limit_for_all_metrics_leaves_out_those_without_bounds():
@@ -312,8 +240,6 @@ def test_an_absolute_limit_for_all_metrics_leaves_out_those_without_bounds():
     ]
     assert found.passed
     assert "drop <= 0.02: not latency_ms, without bounds; a limit in % covers them" in found.notes
-    with pytest.raises(UnknownNameError, match=r"no metric for it; drop <= 0\.02: not latency_ms"):
-        fm.gate({"id": old["id"], "latency_ms": new["latency_ms"]}, "drop <= 0.02", baseline=old)
 
 
 def test_a_rule_that_is_not_met_names_its_worst_rows_and_segment():

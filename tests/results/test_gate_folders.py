@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError
 from tests.support.program import jsonl, program
 
 ROWS = [{"id": n, "answer": "in Paris", "reference": "in Paris"} for n in range(9)]
@@ -26,24 +25,6 @@ def folder(tmp_path, monkeypatch):
     for day, rows in (("1", "good"), ("2", "good"), ("3", "bad")):
         fm.score(f"{rows}.jsonl", output=f"runs/day-{day}.parquet", metrics="token_f1")
     return tmp_path / "runs"
-
-
-def test_a_folder_of_runs_is_refused_with_the_ways(folder):
-    says = r"runs holds 3 runs: .*day-1.parquet, .*day-2.parquet, .*day-3.parquet; name one of them"
-    with pytest.raises(OptionError, match=says + ", or take the last one with latest=True"):
-        fm.gate("runs", "token_f1 >= 0.6")
-    done = program("gate", "runs", "-r", "token_f1 >= 0.6")
-    assert (done.code, "or take the last one with --latest" in done.err) == (2, True)
-    with pytest.raises(OptionError, match=says):
-        fm.gate("runs/day-1.parquet", "token_f1.drop <= 0.6", baseline="runs")
-    for read in (
-        lambda: fm.compare(["runs/day-1.parquet", "runs"]),
-        lambda: fm.worst_rows("runs", "token_f1"),
-        lambda: fm.results.summarize_by("runs/*.parquet"),
-        lambda: fm.results.histograms("runs"),
-    ):
-        with pytest.raises(OptionError, match="holds 3 runs"):
-            read()
 
 
 def test_the_latest_run_is_the_last_of_the_trend(folder):
@@ -68,11 +49,7 @@ def test_times_order_the_runs(folder, tmp_path):
     found = fm.gate("timed", "token_f1 >= 0.6", latest=True)
     assert (found.passed, found.scores) == (False, "day-0")
     fm.score("good.jsonl", output="timed/untimed.parquet", metrics="token_f1")
-    with pytest.raises(OptionError, match=r"untimed.parquet in timed does not store when it began, others do"):
-        fm.gate("timed", "token_f1 >= 0.6", latest=True)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(OptionError, match="empty holds no output of a run"):
-        fm.gate("empty", "token_f1 >= 0.6", latest=True)
 
 
 def test_one_run_in_parts_and_parts_without_metadata_are_one_table(folder, tmp_path):
@@ -113,13 +90,8 @@ def test_a_change_can_be_against_the_mean_of_the_last_runs(tmp_path):
     earlier = fm.gate(tmp_path / "2.parquet", "answer_words.delta.point == 1.5", baseline=tmp_path, last=3)
     assert "the baseline is the mean of night 0, night 1 (by file name)" in earlier.notes
     assert earlier[0].value == pytest.approx((39 * 1.5 + 1) / 40)
-    with pytest.raises(OptionError, match="holds no earlier output of a run"):
-        fm.gate(tmp_path / "0.parquet", "answer_words.delta.point == 1", baseline=tmp_path, last=3)
     rule = "answer_words.delta.point == 2.5"  # question 0 has three nights: 2, and 39 others four: 2.5
     (one,) = fm.gate(tmp_path / "4.parquet", rule, baseline=tmp_path, last=9)
     assert one.value == pytest.approx((39 * 2.5 + 2) / 40)
     told = program("gate", tmp_path, "--latest", "--baseline", tmp_path, "--last", "3", "-r", rules[0])
     assert told.code == 0, told
-    for options in ({}, {"baseline": {"id": ["q1"], "answer_words": [1]}}):
-        with pytest.raises(OptionError, match="a folder of runs as the baseline"):
-            fm.gate(tmp_path, "answer_words > 1", last=3, latest=True, **options)

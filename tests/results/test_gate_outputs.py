@@ -13,7 +13,6 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.display import interval
-from fastmetrics.base.errors import UnknownNameError
 from tests.support.program import program
 
 N = 60
@@ -79,11 +78,6 @@ def test_an_unmet_rule_names_its_worst_rows_in_junit():
     failure = ElementTree.fromstring(failed.to_junit().split("\n", 1)[1]).find("testcase/failure")
     assert failure.text.startswith("worst: ")
     assert "q0" in failure.text
-
-
-def test_a_reading_behind_a_space_is_named_with_its_point():
-    with pytest.raises(UnknownNameError, match=r"a point stands between a metric and its reading: token_f1\.min"):
-        fm.gate({"token_f1": [0.1, 0.2]}, "token_f1 min >= 0.6")
 
 
 def test_rows_without_a_score_that_count_as_the_worst_are_named():

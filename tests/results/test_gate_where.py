@@ -13,9 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError
 from fastmetrics.results.gate import Gate
-from fastmetrics.results.gate_metrics import matching_rows
 from tests.support.program import jsonl, program
 
 N = 60
@@ -72,8 +70,6 @@ def test_missing_values_dates_and_texts_are_named():
         for rule, options in (("token_f1 >= 0", {}), ("token_f1.delta.point >= -1", {"baseline": tables(column)[0]})):
             (one,) = fm.gate(tables(column)[1], f"{rule} where g={value}", min_n=1, **options)
             assert one.n == n, (value, rule)
-    with pytest.raises(ColumnError, match="column 'g' holds list"):
-        matching_rows("g", pa.array([[1]]), "1")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, UnknownNameError
 from tests.support.program import program
 
 N = 400
@@ -64,13 +63,6 @@ def test_the_worst_segment_comes_first_by_which_way_is_better():
     first = {block.split()[0]: block.splitlines()[1].split()[0] for block in text.split("\n\n")[1:3]}
     assert first == {"token_f1": "language=en", "hallucination": "language=ru"}
     assert "* fewer than 30 rows: 2 segments" in text  # not once for each metric
-
-
-def test_missing_columns_are_named():
-    with pytest.raises(ColumnError, match="no run has the column 'langage'"):
-        fm.results.summarize_by(SCORES, by="langage")
-    with pytest.raises(UnknownNameError, match="token_f1"):
-        fm.results.summarize_by(SCORES, metrics="token_f2")
 
 
 def test_the_program_summarizes_segments(tmp_path, monkeypatch):

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError
 from fastmetrics.metrics.metric import REGISTRY, labelled
 from fastmetrics.metrics.score_names import parse
-from fastmetrics.results.summary import Summary, summarize
+from fastmetrics.results.summary import summarize
 from fastmetrics.stats.sums import counted
 from tests.support.program import jsonl, program
 
@@ -147,18 +146,3 @@ def test_the_report_names_labels_and_their_statistics(tmp_path):
     page = (tmp_path / "r.html").read_text("utf-8")
     for label, flat in (("Avg F1", "token_f1.mean"), ("IDK+Cit Count", "idk_citations.sum")):
         assert f"<bdi>{label}</bdi></th><td><bdi>{flat}</bdi></td>" in page
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        {"token_f1.mean": "quality", "jaccard.mean": "quality"},
-        {"token_f1.mean": "quality", "token_f1.std": "quality"},
-        {"token_f1.mean": "jaccard.max"},
-    ],
-)
-def test_labels_that_give_two_figures_one_name_are_refused(labels):
-    with pytest.raises(OptionError, match=r"2 figures have the name '(quality|jaccard\.max)'"):
-        fm.summarize({"token_f1": [1.0], "jaccard": [0.0]}, labels=labels)
-    with pytest.raises(OptionError, match="give each a different name"):
-        Summary(1, {}, {"corpus_bleu": 1.0, "corpus_x": 2.0}, {"corpus_x": "corpus_bleu"})

@@ -105,11 +105,6 @@ def test_score_and_rank_commands_print_the_note(tmp_path, monkeypatch):
     assert [len(result["notes"]) for result in told.values()] == [1]
 
 
-def test_invalid_values_raise():
-    with pytest.raises(fm.base.errors.OptionError, match="no_relevant"):
-        fm.score(ROWS, metrics=["retrieval_recall(no_relevant='skip')"])
-
-
 @pytest.fixture
 def table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -157,9 +152,6 @@ def test_command_and_score_of_files_accept_no_relevant(table, output):
 
 
 def test_invalid_values_raise_and_differing_files_are_noted(table):
-    for score in (fm.score, lambda rows, **given: fm.score("in.jsonl", output="o.csv", **given)):
-        with pytest.raises(fm.base.errors.OptionError, match="no_relevant='skip': expected 'undefined' or 'zero'"):
-            score(ROWS, no_relevant="skip")
     assert program("score", "in.jsonl", "-o", "o.csv", "--no-relevant", "skip").code == 2
     for value in ("zero", "undefined"):
         fm.score("in.jsonl", output=f"{value}.parquet", metrics="mrr", no_relevant=value)

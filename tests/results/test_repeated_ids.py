@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,11 @@ def judgements(ids: Sequence[str]) -> Rows:
     ]
 
 
-NAMED = r"the id 'b' (occurs in 2 rows|in 2 rows|in several rows)|unique ids, but 'b' occurs twice"
+def names_b(call: Callable[..., object], *arguments: object, **options: Any) -> None:
+    """A call refuses the id b that occurs twice."""
+    with pytest.raises(InputError) as raised:
+        call(*arguments, **options)
+    assert re.search(r"\bb\b.*(2 rows|several rows|twice)", str(raised.value)), raised.value
 
 
 @pytest.mark.parametrize("repeated", [0, 1])
@@ -99,8 +103,7 @@ def test_paired_runs_take_repeats_and_say_so(write, repeated):
 def test_a_table_of_segments_names_the_id(write):
     base, other = write("base", scores(IDS)), write("other", scores(IDS))
     side = write("side", [{"id": name, "lang": "de"} for name in REPEATED])
-    with pytest.raises(InputError, match=NAMED):
-        fm.compare([base, other], by="lang", segments=side)
+    names_b(fm.compare, [base, other], by="lang", segments=side)
 
 
 @pytest.mark.parametrize("repeated", [0, 1])
@@ -110,20 +113,16 @@ def test_human_labels_name_the_id(write, repeated):
     judged = write("judged", judgements(ids[0]))
     labels = write("labels", [{"id": name, "human": float(n % 3 + 1)} for n, name in enumerate(ids[1])])
     done = program("validate", judged, labels, "--label", "human")
-    assert re.search(NAMED, done.err), done
+    assert (done.code, "'b'" in done.err) == (3, True), done
     for function in (fm.results.estimate, fm.judge_report):
-        with pytest.raises(InputError, match=NAMED):
-            function(judged, labels)
+        names_b(function, judged, labels)
 
 
 def test_a_sheet_for_labels_names_the_id(write):
-    with pytest.raises(InputError, match=NAMED):
-        fm.results.sample_rows(write("judged", judgements(REPEATED)), n=6)
+    names_b(fm.results.sample_rows, write("judged", judgements(REPEATED)), n=6)
     bare = write("bare", [{"id": row["id"], "judge_x": 1.0, "judge_x_status": "ok"} for row in judgements(IDS)])
-    with pytest.raises(InputError, match=NAMED):
-        fm.results.sample_rows(bare, n=6, texts=write("texts", texts(REPEATED)))
-    with pytest.raises(InputError, match=NAMED):
-        fm.results.sample_rows([write("one", judgements(IDS)), write("two", judgements(REPEATED))], n=6)
+    names_b(fm.results.sample_rows, bare, n=6, texts=write("texts", texts(REPEATED)))
+    names_b(fm.results.sample_rows, [write("one", judgements(IDS)), write("two", judgements(REPEATED))], n=6)
 
 
 def test_the_texts_of_rows_name_the_id(write, tmp_path):
@@ -131,29 +130,24 @@ def test_the_texts_of_rows_name_the_id(write, tmp_path):
     done = program(
         "summarize", scored, "--worst", "m", "--answers", answers, "--better", "m=higher", "-o", tmp_path / "rows.csv"
     )
-    assert done.code != 0
-    assert "the id 'b' in 2 rows" in done.err
+    assert (done.code != 0, "'b' in 2 rows" in done.err) == (True, True)
     for rows in ("sample", "all"):
-        with pytest.raises(InputError, match=NAMED):
-            fm.report(scored, texts=answers, rows=rows, output=tmp_path / f"{rows}.html")
+        names_b(fm.report, scored, texts=answers, rows=rows, output=tmp_path / f"{rows}.html")
 
 
 @pytest.mark.parametrize("rows", ["sample", "all"])
 def test_judgements_and_vectors_of_a_report_name_the_id(write, rows, tmp_path):
     scored, page = write("scored", scores(IDS)), tmp_path / "page.html"
-    with pytest.raises(InputError, match=NAMED):
-        fm.report(scored, judged=write("judged", judgements(REPEATED)), rows=rows, output=page)
+    names_b(fm.report, scored, judged=write("judged", judgements(REPEATED)), rows=rows, output=page)
     vectors = write("vectors", [{"id": name, "vector": [float(n), 1.0, 2.0]} for n, name in enumerate(REPEATED)])
-    with pytest.raises(InputError, match=NAMED):
-        fm.report(scored, vectors=vectors, rows=rows, output=page)
+    names_b(fm.report, scored, vectors=vectors, rows=rows, output=page)
     assert not page.exists()
 
 
 def test_chunks_name_the_id(write):
     log = write("log", [{"id": name, "question": "q", "retrieved_ids": [name]} for name in IDS])
     chunks = write("chunks", [{"chunk_id": name, "text": "t"} for name in REPEATED])
-    with pytest.raises(InputError, match=NAMED):
-        fm.logs.chunk_utilization(log, chunks=chunks)
+    names_b(fm.logs.chunk_utilization, log, chunks=chunks)
 
 
 def test_a_check_counts_the_rows_of_the_id(write, tmp_path):
@@ -168,5 +162,4 @@ def test_runs_and_judgements_name_the_document_and_the_query(write, repeated):
     of_run, of_qrels = (again, lines) if repeated == "run" else (lines, again)
     run = write("run", [{**row, "score": 9.0 - n} for n, row in enumerate(of_run)])
     qrels = write("qrels", [{**row, "grade": 1} for row in of_qrels])
-    with pytest.raises(InputError, match=r"document b is (listed|judged) twice for query q"):
-        fm.rank(run, qrels, "mrr")
+    names_b(fm.rank, run, qrels, "mrr")

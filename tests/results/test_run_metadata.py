@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import FileFormatError, OptionError
 from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text, is_hashable
 from fastmetrics.tables.outputs import read_metadata
 from tests.support.program import program
@@ -204,11 +203,3 @@ def test_runs_of_a_folder_are_listed(tmp_path):
     assert printed.code == 0
     assert [line.split()[0] for line in printed.out.splitlines()] == ["file", "b.parquet", "a.csv", "parts"]
     assert json.loads(program("runs", "list", tmp_path, "--json").out) == found
-
-
-def test_invalid_run_folders_raise(tmp_path):
-    assert fm.results.list_runs(tmp_path).num_rows == 0
-    with pytest.raises(FileFormatError, match="nowhere: cannot be read"):
-        fm.results.list_runs(tmp_path / "nowhere")
-    with pytest.raises(OptionError, match="name='x"):
-        fm.score(write(tmp_path / "rows.jsonl", ROWS), output=tmp_path / "o.parquet", name="x" * 300)

@@ -40,8 +40,9 @@ def test_the_number_of_a_long_row_counts_all_batches_and_files(tmp_path):
         "text", "m", base_url="http://localhost:1/v1", client={"max_chars": 500}, store=tmp_path / "s.sqlite"
     )
     row = 2 * SIZES.call_rows + 4
-    with pytest.raises(InputError, match=f"row {row:,}: the prompt has"):
+    with pytest.raises(InputError) as raised:
         fm.answer([first, second], bot, output=tmp_path / "o.jsonl", keep=["id"])
+    assert f"row {row:,}: " in str(raised.value)
 
 
 def test_changed_credentials_open_a_new_connection(monkeypatch):

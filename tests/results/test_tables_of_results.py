@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pandas as pd
@@ -10,7 +9,6 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.display import Tabular
-from fastmetrics.base.errors import MissingExtraError
 from fastmetrics.base.notes import Figure
 from tests.results.test_notebook_views import RESULTS, result_classes
 
@@ -80,19 +78,3 @@ def test_figures_with_an_interval_are_three_columns():
     [row] = fm.results.estimate([1, 0, 1, 1], [1, 0, None, None]).to_arrow().to_pylist()
     found = fm.results.estimate([1, 0, 1, 1], [1, 0, None, None]).powered
     assert (row["powered"], row["powered_low"], row["powered_high"]) == (found.value, found.low, found.high)
-
-
-def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    summary = fm.summarize(ROWS)
-    for package in ("pandas", "polars"):
-        monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(MissingExtraError, match=rf"needs {package}, which is not installed: pip install {package}"):
-            getattr(summary, f"to_{package}")()
-
-
-def test_a_frame_of_a_mapping_is_refused_with_its_own_way() -> None:
-    """pandas would take the names for the values of a column, and drop the figures without a word."""
-    summary = fm.summarize({"token_f1": [0.1, 0.2]})
-    with pytest.raises(TypeError, match=r"a Summary is a mapping by name: .to_pandas\(\) or .to_arrow"):
-        pd.DataFrame(summary)
-    assert summary.to_pandas()["mean"].tolist() == [pytest.approx(0.15)]

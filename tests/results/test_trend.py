@@ -7,7 +7,6 @@ import json
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import UnknownNameError
 from tests.support.program import program
 
 BOUNDS = ("file", "name", "began", "n", "mean", "low", "high")
@@ -49,12 +48,6 @@ def test_program_draws_intervals_to_scale(folder):
     assert lines[4].startswith("fewer*")
     told = json.loads(program("runs", "trend", str(folder), "token_f1", "--json").out)
     assert told == json.loads(fm.trend(folder, "token_f1").to_json())
-
-
-def test_metric_missing_from_all_runs_is_named(folder):
-    with pytest.raises(UnknownNameError, match="no run has it: unknown metric 'token_f2'; did you mean 'token_f1'"):
-        fm.trend(folder, "token_f2")
-    assert program("runs", "trend", str(folder), "token_f2").code == 2
 
 
 def test_rows_are_compared_with_those_of_the_run_before(tmp_path):

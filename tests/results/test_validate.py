@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +14,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
 
-import fastmetrics as fm
-from fastmetrics.base.errors import FileFormatError, InputError, OptionError
-from fastmetrics.results.opening_scores import read_table
 from fastmetrics.results.validate import validate
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.raters import ALPHAS, KAPPAS, cohen_kappa, krippendorff_alpha
@@ -110,26 +106,6 @@ def test_constant_columns_are_undefined() -> None:
     assert math.isnan(graded.decision.accuracy)
 
 
-def test_invalid_options_and_columns_raise() -> None:
-    with pytest.raises(OptionError, match="confidence=1"):
-        associate([1.0], [1.0], confidence=1)
-    with pytest.raises(InputError, match="of equal length"):
-        associate([1.0], [1.0, 0.0])
-    with pytest.raises(InputError, match="finite numbers"):
-        associate([math.nan], [1.0])
-
-
-def test_unreadable_files_raise(tmp_path: Path) -> None:
-    (tmp_path / "a.xls").write_bytes(b"\xd0\xcf\x11\xe0")
-    with pytest.raises(FileFormatError, match=r"a\.xls: unknown format"):
-        read_table(tmp_path / "a.xls")
-    with pytest.raises(FileFormatError, match=r"a\.parquet: "):
-        read_table(tmp_path / "a.parquet")
-    (tmp_path / "b.parquet").write_bytes(b"no Parquet")
-    with pytest.raises(FileFormatError, match=r"b\.parquet: "):
-        read_table(tmp_path / "b.parquet")
-
-
 def test_lists_of_any_length_in_slices_and_chunks() -> None:
     grades = [[9, 9, 9, 9], [1.0], None, [], [2, None, 4], [5, 6]]
     column = pa.chunked_array(
@@ -183,16 +159,3 @@ def test_all_intervals_are_at_the_confidence():
         widths.append([interval.high - interval.low for interval in intervals])
     assert len(widths[0]) > 6
     assert all(narrow < wide for narrow, wide in zip(*widths, strict=True))
-
-
-@pytest.mark.parametrize("option", [{"positive": "x"}, {"positive": math.nan}, {"thresholds": {"token_f1": "x"}}])
-def test_thresholds_are_numbers(option):
-    with pytest.raises(OptionError, match=r"expected a number from"):
-        fm.validate({"token_f1": [0.1, 0.9]}, [0, 1], **option)
-
-
-def test_names_of_metrics_are_texts():
-    with pytest.raises(OptionError, match="metrics=5: expected a name or a list of names"):
-        fm.validate({"token_f1": [0.1, 0.9]}, [0, 1], metrics=5)
-    with pytest.raises(OptionError, match="expected a name or a list of names, got 5"):
-        fm.score({"answer": ["a"], "reference": ["a"]}, 5)
