@@ -241,9 +241,6 @@ def test_the_main_metric_decides_and_cost_stands_beside_it():
     found = fm.compare({"old": {**base, "jaccard": [0.1] * 40}, "new": worse}, **SMALL)
     expected = "new is worse than old (token_f1 0.2500 → 0.1750); 50 % cheaper (total_tokens 110 → 55)"
     assert found.headline == found.to_dict()["headline"] == expected
-    first, others = str(found).split("\n\n", 1)
-    assert (first.replace("\n", " "), "new is worse" in others) == (expected, False)  # the verdict, then the tables
-    assert found.to_markdown().startswith(f"**{expected}**\n\n| metric |")
     assert f"<p><strong>{expected}</strong></p>" in found._repr_html_()
     found = fm.compare({"old": base, "new": {**worse, "token_f1": base["token_f1"]}}, **SMALL)
     assert found.headline.startswith("new against old: quality equal in every row (token_f1 0.2500 → 0.2500); 50 %")
@@ -276,8 +273,6 @@ def test_several_systems_are_compared_in_pairs_and_ranked():
     assert list(ranking.systems) == ["new", "same", "old"]
     assert list(ranking.letters) == ["a", "a", "b"]
     assert ranking.n == N
-    assert found.to_latex().count("$^{a}$") == 2
-    assert "new" in str(found)
 
 
 def test_results_of_rank_are_runs():
@@ -405,21 +400,6 @@ def test_clusters_widen_the_interval():
     assert any("clustered by" in note for note in grouped.notes)
 
 
-def test_a_note_on_p_is_said_once_beside_what_it_is_about():
-    rng = np.random.default_rng(3)
-    old, rises = rng.random(80), rng.exponential(size=80) ** 4
-    runs = {
-        name: {"id": range(80), "lang": ["a", "b"] * 40, "m": m} for name, m in (("old", old), ("new", old + rises))
-    }
-    found = fm.compare(runs, by="lang", better={"m": "higher"})
-    assert all(pair.p_note == "approximate: the differences are few and skewed" for pair in found)
-    text = str(found)
-    assert (text.count("† p: approximate: the differences are few and skewed (m)"), text.count("better†")) == (1, 2)
-    apart = fm.compare({**runs, "new": {**runs["new"], "id": range(100, 180)}}, pairing="none", better={"m": "higher"})
-    assert apart[0].p_note == apart[0].interval_note
-    assert ("p: approximate" in str(apart), str(apart).count(apart[0].interval_note.split(",")[0])) == (False, 1)
-
-
 def test_tables_of_several_tests_show_the_verdict_of_the_first():
     rng = np.random.default_rng(6)
     a = {"id": range(30), "token_f1": rng.random(30), "language": ["ru", "en", "en"] * 10}
@@ -429,21 +409,6 @@ def test_tables_of_several_tests_show_the_verdict_of_the_first():
     alone = fm.compare(runs, tests="t", by="language", correction="none")
     assert [str(grid) for grid in several.grids()[2:]] == [str(grid) for grid in alone.grids()[2:]]
     assert several.to_latex() == alone.to_latex()
-
-
-def test_latex_has_the_means_of_the_compared_rows_and_their_number():
-    a = {"id": range(6), "token_f1": [0.0, 0.2, 0.4, 0.6, 0.8, None]}
-    b = {"id": range(6), "token_f1": [None, None, 0.5, 0.7, 0.9, 1.0]}
-    latex = fm.compare({"a": a, "b": b}).to_latex()
-    assert "& a & 0.6000" in latex
-    assert "& b & \\textbf{0.7000}" in latex
-    rules = [line for line in latex.splitlines() if line in ("\\toprule", "\\midrule", "\\bottomrule")]
-    assert rules == ["\\toprule", "\\midrule", "\\midrule", "\\bottomrule"]
-    assert "& $n$ & 3*" in latex
-    assert "have scores of other rows" in latex
-    three = fm.compare({"a": a, "b": b, "c": a}).to_latex()
-    assert "& c & 0.6000" in three
-    assert "& $n$ & 3*" in three
 
 
 def test_detectable_is_at_the_corrected_level():

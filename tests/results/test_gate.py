@@ -204,18 +204,12 @@ def test_the_program_prints_json_and_markdown(files):
     told = program(*arguments, "--json", "-")
     assert told.code == 1
     found = json.loads(told.out)
-    assert (found["passed"], len(found["checks"])) == (False, 2)
     assert found == json.loads(fm.gate("worse.parquet", "drop <= 0.019", baseline="scores.parquet").to_json())
-    assert found["verdict"] == "FAILED: 1 of 2 checks not met"
-    lines = {one["metric"]: one for one in found["checks"]}
-    assert [lines[name]["better"] for name in ("token_f1", "hallucination")] == ["higher", "lower"]
-    assert {(one["verdict"], one["met"]) for one in found["checks"]} == {("met", True), ("not met", False)}
-    assert lines["token_f1"]["interval"] == "skew_t"
-    assert (lines["token_f1"]["n"], lines["token_f1"]["n_clusters"]) == (180, None)
-    markdown = program(*arguments, "--markdown", "-")
-    assert markdown.out.startswith(
-        "### ❌ worse FAILED: 1 of 2 checks not met\n\n| rule | verdict | value | n | no score |\n"
-    )
+    assert {one["metric"]: (one["better"], one["met"]) for one in found["checks"]} == {
+        "token_f1": ("higher", True),
+        "hallucination": ("lower", False),
+    }
+    assert program(*arguments, "--markdown", "-").out.startswith("### ❌ worse FAILED: 1 of 2 checks not met\n")
 
 
 def test_junit_holds_any_text():

@@ -6,78 +6,12 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.display import interval
 from tests.support.program import program
-
-N = 60
-RNG = np.random.default_rng(2)
-BEFORE = RNG.beta(4, 2, N)
-OLD = {"id": list(range(N)), "token_f1": BEFORE.tolist(), "exact_match": (BEFORE > 0.6).astype(float).tolist()}
-NEW = {**OLD, "token_f1": np.clip(BEFORE + RNG.normal(0, 0.05, N), 0, 1).tolist(), "exact_match": [1.0] * N}
-RULES = ["token_f1.drop <= 0.1", "exact_match.low >= 0.5", "exact_match.delta.point >= 0", "token_f1 >= 0.1"]
-KINDS = ["skew_t", "exact", "bounded", "skew_t"]
-
-
-def test_table_names_the_kind_and_n_of_every_check():
-    found = fm.gate(NEW, RULES, baseline=OLD)
-    (grid,) = found.grids()
-    assert grid.header == ("rule", "verdict", "value", "n", "no score")
-    shown = {row[0]: (row[1], row[3]) for row in grid.rows}
-    assert [shown[rule] for rule in RULES] == [("ok", "60")] * 4
-    kinds = "95 % intervals: t widened for skewness (token_f1), exact for scores of 0 and 1 (exact_match), "
-    assert f"{kinds}the worst case within the bounds (exact_match)" in found.remarks()
-    assert "| verdict | value | n |" in found.to_markdown()
-
-
-def test_json_and_junit_name_the_kind_and_n_of_every_check(tmp_path):
-    for name, table in (("old", OLD), ("new", NEW)):
-        rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    rules = [part for rule in RULES for part in ("-r", rule)]
-    files = (tmp_path / "new.jsonl", "--baseline", tmp_path / "old.jsonl", "--junit", tmp_path / "junit.xml")
-    checks = json.loads(program("gate", *files, *rules, "--json", "-").out)["checks"]
-    assert [(check["interval"], check["n"]) for check in checks] == [(kind, N) for kind in KINDS]
-    cases = ElementTree.parse(tmp_path / "junit.xml").getroot().findall("testcase")
-    printed = [str(case.findtext("system-out")) for case in cases]
-    words = ["t widened for skewness", "exact for scores", "the worst case within the bounds", "t widened for skewness"]
-    for text, kind, check in zip(printed, words, checks, strict=True):
-        assert f"95 % interval {interval(check['low'], check['high'])}: {kind}" in text
-        assert text.endswith("n = 60")
-
-
-def test_junit_has_the_notes_and_the_rows_without_a_score():
-    scores = {
-        **NEW,
-        "token_f1": [None, *NEW["token_f1"][1:19], *[None] * (N - 19)],
-        "session": [n // 2 for n in range(N)],
-    }
-    found = fm.gate(scores, "token_f1.drop <= 0.9 with n >= 2", baseline=OLD, cluster="session")
-    text = found.to_junit()
-    assert "n = 18 in 30 clusters; 42 rows without a score" in text
-    few = fm.gate({"token_f1": [0.1, 0.2, 0.4]}, "token_f1.low >= 0 with n >= 2").to_junit()
-    assert "unreliable: no kind of interval holds its level for fewer than 5 rows; n = 3" in few
-
-
-def test_latex_names_the_test_and_the_kind_of_interval():
-    latex = fm.compare({"old": OLD, "new": NEW}).to_latex()
-    assert "superscripts: better than these systems, by the test fisher, level 0.05" in latex
-    assert (
-        "95 \\% intervals of differences: t widened for skewness (token\\_f1), the worst case within the bounds"
-        in latex
-    )
-
-
-def test_an_unmet_rule_names_its_worst_rows_in_junit():
-    failed = fm.gate({"id": [f"q{n}" for n in range(9)], "token_f1": [n / 10 for n in range(9)]}, "token_f1 >= 0.6")
-    failure = ElementTree.fromstring(failed.to_junit().split("\n", 1)[1]).find("testcase/failure")
-    assert failure.text.startswith("worst: ")
-    assert "q0" in failure.text
 
 
 def test_rows_without_a_score_that_count_as_the_worst_are_named():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import random
@@ -18,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from rich.console import Console
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, UnknownNameError
@@ -319,12 +317,6 @@ def test_a_column_of_counts_of_another_length_leaves_the_metric_out() -> None:
         assert fm.summarize(broken).corpus == {}
 
 
-def test_counts_of_rows_without_a_score_are_printed_where_there_are_any() -> None:
-    first, second = str(summarize({"a": [0.5, None, math.nan], "b": [1.0, 1.0, 1.0]})).splitlines()[:2]
-    assert first.split() == ["metric", "mean", "std", "min", "max", "n", "missing", "undef."]
-    assert second.split()[-3:] == ["1", "1", "1"]
-
-
 def test_dictionary_json_and_arrow_agree() -> None:
     none = pa.array([None], pa.float64()).take(pa.array([0, 0]))
     summary = summarize({"f1": [0.5, 1.0], "none": none, "inf": [math.inf, 0.0], "less": [-math.inf, 0.0]})
@@ -340,19 +332,6 @@ def test_dictionary_json_and_arrow_agree() -> None:
     assert table["metric"].to_pylist() == ["f1", "none", "inf", "less"]
     assert table["n_missing"].to_pylist() == [0, 2, 0, 0]
     assert table["mean"][0].as_py() == 0.75
-
-
-def test_summary_prints_as_a_table() -> None:
-    summary = summarize({"<f1>": [0.5, 1.0], "latency_ms": [812.25, 812.25]}, labels={"<f1>.mean": "good"})
-    lines = str(summary).splitlines()
-    assert lines[0].split() == ["metric", "mean", "std", "min", "max", "n"]
-    assert lines[1].split() == ["<f1>", "0.7500", "0.2500", "0.5000", "1", "2"]
-    assert any(line.split() == ["good", "0.7500", "<f1>.mean"] for line in lines)
-    assert any(line.split() == ["latency_ms.p99", "812.2"] for line in lines)
-    assert "&lt;f1&gt;" in summary._repr_html_()
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(summary)
-    assert "0.7500" in console.export_text()
 
 
 @pytest.mark.parametrize("keep_counts", [False, True])

@@ -18,6 +18,7 @@ import fastmetrics as fm
 from fastmetrics.results.distributions import MetricPair, histograms_of
 from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.stats.association import correlate
+from tests.support.named_tables import PAIRED
 from tests.support.program import program
 
 ROWS = {
@@ -45,20 +46,6 @@ def test_side_by_side_view_holds_each_summary(tmp_path):
     assert found["old"].to_dict() == fm.summarize(old).to_dict()
     assert found["new"].to_dict() == fm.summarize(new).to_dict()
     assert json.loads(found.to_json())["runs"]["old"]["n_rows"] == 6
-    text = str(found)
-    assert text.splitlines()[0].split() == ["mean", "old", "new"]
-    line = next(line for line in text.splitlines() if line.startswith("token_f1"))
-    assert line.split() == ["token_f1", "0.5333*", "1*"]
-    assert "mean over some rows" in text
-    assert "<table>" in found._repr_html_()
-
-
-def test_long_file_names_are_replaced_by_numbers_with_a_key(tmp_path):
-    first, second = scored(tmp_path, "answers_of_monday.parquet"), scored(tmp_path, "b.parquet")
-    lines = str(fm.results.side_by_side([first, second])).splitlines()
-    assert lines[0].split() == ["mean", "1", "2"]
-    assert "1: answers_of_monday" in lines
-    assert max(map(len, lines)) <= 80
 
 
 def test_side_by_side_view_accepts_different_metrics():
@@ -69,14 +56,6 @@ def test_side_by_side_view_accepts_different_metrics():
         ["rougeL_f1", "–", "0.2500"],
         ["rows", "2", "1"],
     ]
-
-
-def test_side_by_side_view_includes_corpus_metrics(tmp_path):
-    pq.write_table(pa.table(ROWS), tmp_path / "rows.parquet")
-    fm.score(tmp_path / "rows.parquet", output=tmp_path / "s.parquet", metrics="corpus_bleu,token_f1")
-    found = fm.results.side_by_side([tmp_path / "s.parquet"])
-    assert found.metrics == ["token_f1", "corpus_bleu"]
-    assert "corpus_bleu" in str(found)
 
 
 def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
@@ -101,11 +80,6 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     assert row.figures["Latency"] == np.median(ROWS["latency_ms"])
     assert row.figures["Abstain Rate"] == 1 / 6
     assert math.isnan(row.figures["Overlap"])
-    text = str(fm.results.primary_table([path]))
-    assert text.splitlines()[0].split("  ")[-1] == "Abstain Rate"
-    notes = " ".join(text.split())
-    assert "Latency = latency_ms.p50" in notes
-    assert "not scored: Faithfulness needs overlap_faithfulness, Overlap needs grounding_overlap" in notes
     assert fm.results.primary_table(path).to_arrow().column("Overlap").to_pylist() == [None]
     assert json.loads(fm.results.primary_table(path).to_json())["runs"][0]["N"] == 6
 
@@ -143,18 +117,6 @@ def test_faithfulness_prefers_the_judge_score():
     assert "Faithfulness = judge_answer_faithfulness.mean or overlap_faithfulness.mean" in " ".join(str(found).split())
 
 
-PAIRED = {
-    "id": [1, 2, 3, 4, 5],
-    "overlap_faithfulness": [1.0, 0.9, 0.6, 0.0, None],
-    "grounding_overlap": [1.0, 0.75, 0.0, 0.0, 0.2],
-    "token_f1": [1.0, 0.2, 0.8, 0.0, 0.9],
-    "exact_match(tokenizer='plain')": [1.0, 0.0, 0.0, 0.0, 0.0],
-    "total_tokens": [100.0, 120.0, 90.0, 40.0, 50.0],
-    "latency_ms": [10.0, 20.0, 30.0, 5.0, 60.0],
-    "abstained": [0.0, 0.0, 0.0, 1.0, 0.0],
-}
-
-
 def test_primary_table_has_a_paired_analysis(tmp_path):
     table = fm.results.primary_table({"new": PAIRED})
     counts = {(one.first, one.second): (one.both, one.only_first, one.only_second, one.neither) for one in table.paired}
@@ -166,8 +128,6 @@ def test_primary_table_has_a_paired_analysis(tmp_path):
     }
     costs = {one.figure: (one.abstained, one.n_abstained, one.answered, one.n_answered) for one in table.abstentions}
     assert costs == {"Tokens": (40.0, 1, 90.0, 4), "Latency": (5.0, 1, 25.0, 4)}
-    assert "new Faithfulness, Avg EM 0.2500 0.2500 0 0.5000 4" in " ".join(str(table).split())
-    assert json.loads(table.to_json())["abstentions"][0]["figure"] == "Tokens"
     fm.report({"new": PAIRED}, tmp_path / "r.html")
     assert "Paired analysis" in (tmp_path / "r.html").read_text()
 
@@ -239,31 +199,8 @@ def test_most_contrary_metrics_come_first():
     assert found[0] == MetricPair("token_f1", "rougeL_f1", 50, pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))
     alike = next(one for one in found if (one.a, one.b) == ("token_f1", "hallucination"))
     assert (alike.spearman, alike.agreement) == (pytest.approx(-1), pytest.approx(1))
-    assert "hallucination (−)" in str(found)
-    assert "3 pairs are undefined" in str(found)
     assert found.to_arrow().num_rows == 6
     assert json.loads(found.to_json())["pairs"][-1]["spearman"] is None
-
-
-def test_long_pair_lists_are_abbreviated_to_80_columns():
-    rng = np.random.default_rng(5)
-    names = [
-        "token_f1",
-        "rougeL_f1",
-        "rouge1_f1",
-        "exact_match",
-        "jaccard",
-        "keyword_recall",
-        "abstained",
-        "latency_ms",
-    ]
-    found = fm.results.correlations({name: rng.random(40) for name in names})
-    assert len(found) == 28
-    text = str(found)
-    assert text.count("\n") < 40
-    assert "least alike" in text
-    assert "most alike" in text
-    assert max(map(len, text.splitlines())) <= 80
 
 
 @given(st.lists(FLOATS, max_size=30))

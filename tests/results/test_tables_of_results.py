@@ -53,6 +53,9 @@ def test_the_record_of_a_comparison_is_its_differences():
 SEGMENTED: dict[str, Any] = {
     "summarize_by": lambda: fm.results.summarize_by(ROWS, metrics="token_f1", by=["language", "n"]),
     "compare": lambda: fm.compare({"a": ROWS, "b": OTHER}, metrics="token_f1", by=["language", "n"]),
+    "classification": lambda: fm.classification(
+        {**ROWS, "label": list("aabbaabb"), "expected_label": list("abababab")}, by=["language", "n"]
+    ),
     "gate": lambda: fm.gate(ROWS, ["token_f1 >= 0.1", "token_f1 >= 0.1 where language=*, n=* with n >= 2"]),
     "judge_report": lambda: fm.judge_report(
         {**ROWS, "judge_x": ROWS["token_f1"], "judge_x_status": ["ok"] * 8}, by=["language", "n"]

@@ -7,7 +7,6 @@ import json
 import pytest
 
 import fastmetrics as fm
-from tests.support.program import program
 
 BOUNDS = ("file", "name", "began", "n", "mean", "low", "high")
 
@@ -34,20 +33,6 @@ def test_runs_are_ordered_by_start_time_with_means(folder):
         alone = fm.results.summarize_by(folder / one.file, metrics="token_f1")[0]
         assert (one.n, one.low, one.high) == (alone.n, alone.low, alone.high)
     assert found.to_arrow().column_names == [*BOUNDS, "interval", "interval_note", "other_rows"]
-
-
-def test_program_draws_intervals_to_scale(folder):
-    done = program("runs", "trend", str(folder), "token_f1")
-    assert "means from the first run to the last: ▁▄██\n" in done.out
-    lines = done.out.splitlines()
-    assert done.code == 0
-    points = [line.index("●") for line in lines[1:5]]
-    assert points == sorted(points)
-    assert len({*points}) > 2
-    assert all(len(line) <= 80 for line in lines)
-    assert lines[4].startswith("fewer*")
-    told = json.loads(program("runs", "trend", str(folder), "token_f1", "--json").out)
-    assert told == json.loads(fm.trend(folder, "token_f1").to_json())
 
 
 def test_rows_are_compared_with_those_of_the_run_before(tmp_path):

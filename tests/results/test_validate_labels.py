@@ -108,16 +108,10 @@ def test_graded_labels_with_a_positive_grade_and_a_fixed_threshold() -> None:
 
 def test_dictionary_json_arrow_and_tables() -> None:
     found = validate(SCORE_TABLE, LABEL_TABLE)
-    fields = json.loads(found.to_json())
-    assert fields["metrics"]["f1"]["auc"]["value"] == 1.0
-    assert fields["metrics"]["f1"]["agreement"] is None
-    assert fields["n_no_label"] == 1
     table = found.to_arrow()
     assert table["metric"].to_pylist() == ["f1", "judge"]
     assert table["auc"].to_pylist() == [1.0, found["judge"].auc.value]
     assert table["threshold"][0].as_py() == 0.4
-    assert set(table.schema.names) > {"kendall_low", "pearson_high", "kappa", "n_no_score"}
-    assert "<table>" in found._repr_html_()
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(found)
     assert "judge × correct" in console.export_text()

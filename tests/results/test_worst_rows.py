@@ -105,20 +105,6 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps({**row, **odd}) + "\n" for row in ANSWERS))
 
 
-def test_program_prints_worst_rows(files):
-    done = program("summarize", "scores.parquet", "--worst", "token_f1", "--answers", "answers.jsonl", "-n", "3")
-    blocks = done.out.split("\n\n")
-    assert (done.code, len(blocks)) == (0, 3)
-    assert all(len(line) <= 80 for line in done.out.splitlines())
-    assert "\x1b" not in done.out
-    assert "\u202e" not in done.out
-    first = fm.worst_rows(SCORES, "token_f1", n=1)["id"][0].as_py()
-    assert blocks[0].splitlines()[0] == f"{first}  token_f1 0.0000"
-    assert "  question   Long Long" in blocks[0]
-    assert blocks[0].count("Long") < 60
-    assert "…" in blocks[0]
-
-
 def test_program_writes_worst_rows(files):
     arguments = (
         "summarize",
@@ -258,19 +244,6 @@ def test_other_questions_under_one_id_are_compared_on_request():
     assert rows["change"].to_pylist() == pytest.approx([-0.4, 0.2])
 
 
-def test_the_command_prints_the_score_what_it_was_and_the_change(tmp_path):
-    for name, scores in (("old", [0.25, 0.5]), ("new", [0.75, 0.125])):
-        lines = [json.dumps({"id": f"q{at}", "token_f1": score}) for at, score in enumerate(scores)]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
-    done = program("summarize", tmp_path / "new.jsonl", "--worst", "token_f1", "--baseline", tmp_path / "old.jsonl")
-    assert done.out.splitlines() == [
-        "q1  token_f1 0.1250, was 0.5000 (-0.3750)",
-        "q0  token_f1 0.7500, was 0.2500 (+0.5000)",
-        "",
-        "--answers FILE, the file that was scored, adds the texts of these rows",
-    ]
-
-
 UNNAMED = {
     "question": ["Who?", "Where?", "When?", "Why?"],
     "reference": ["Ann", "here", "now", "because"],
@@ -300,30 +273,6 @@ def test_answers_are_matched_by_a_column_of_the_user(tmp_path, suffix):
         assert [row["id"] for row in found] == [str(UNNAMED[on][row]) for row in expected]
         assert [row["question"] for row in found] == [UNNAMED["question"][row] for row in expected]
         assert [row["answer"] for row in found] == [UNNAMED["answer"][row] for row in expected]
-
-
-def test_the_command_prints_segments_and_the_users_own_columns(tmp_path):
-    fm.score(UNNAMED, "token_f1", keep=["language"], output=tmp_path / "scores.csv")
-    pq.write_table(pa.table(UNNAMED), tmp_path / "answers.parquet")
-    words = ("summarize", tmp_path / "scores.csv", "--worst", "Token_F1", "--answers", tmp_path / "answers.parquet")
-    done = program(*words, "--by", "language", "--keep", "nr,team of authors", "-n", 1)
-    assert done.out.split("\n\n") == [
-        "language=en",
-        "2  token_f1 0.5000\n"
-        "  question         When?\n"
-        "  reference        now\n"
-        "  answer           now or never\n"
-        "  nr               9",
-        "language=ru",
-        "1  token_f1 0.0000\n"
-        "  question         Where?\n"
-        "  reference        here\n"
-        "  answer           there\n"
-        "  nr               8\n"
-        "  team of authors  b\n",
-    ]
-    one = program(*words, "--by", "language", "--segment", "language=ru", "-n", 1)
-    assert one.out.splitlines()[0] == "1  token_f1 0.0000"
 
 
 def test_texts_that_the_scores_kept_stand_in_the_rows():
