@@ -677,6 +677,8 @@ def run(trials: int, processes: int, only: str = "") -> Iterator[tuple[int, list
 # What is outside, and the tables of the page.
 
 
+NOTED = 0.5
+"""The share of trials with a note above which a cell counts as noted."""
 ERRORS = 2.0
 """What is outside by no more than so many standard errors of the simulation may be inside."""
 
@@ -713,72 +715,56 @@ def audit(entries: Sequence[dict[str, Any]]) -> list[str]:
 
 BEGIN, END = "<!-- levels, written by scripts/simulate -->", "<!-- end of levels -->"
 TABLES = {
-    "95 % intervals that contain the truth": ("interval",),
-    "p at most 0.05 without a difference (nominal 0.05)": ("test",),
-    "Different letters of equal systems (nominal 0.05)": ("letters",),
-    "Rules and verdicts of a system at its limit (nominal 0.025; `equivalent` and `not worse` 0.05)": (
-        "low >= mean",
-        "high <= mean",
-        "drop",
-        "drop in %",
-        "equivalent",
-        "not worse",
-    ),
-    "Plans whose interval does not contain the questions that are enough (nominal 0.05)": ("plan",),
+    "a 95 % interval misses the truth": ("interval",),
+    "p at most 0.05 without a difference": ("test",),
+    "different letters for equal systems": ("letters",),
+    "a rule passes at its limit (0.025)": ("low >= mean", "high <= mean", "drop", "drop in %"),
+    "`equivalent`, `not worse` at the margin (0.05)": ("equivalent", "not worse"),
+    "a plan misses the questions that are enough": ("plan",),
 }
-"""The claims of each table of the page."""
+"""The claims of each line of the page."""
+
+
+SHOWN = (20, 60, 200, 1_000)
+"""The numbers of rows whose intervals the page shows."""
 
 
 def section(results: dict[str, Any]) -> str:
-    """The tables of the page: a line for each kind of data that is outside its limits somewhere, and one for the rest.
-
-    A column is a number of rows.
-    """
+    """The tables of the page: how many cells of each claim are inside its limits, and the intervals that are not."""
     every = {(one["quantity"], one["data"], one["n"], one["claim"]): one for one in results["entries"]}
-    notes: dict[str, str] = {}
-    tables = []
+    head = ["| claim | cells | inside | outside, noted | not noted | worst at 300 or more |", "| --- |" + " ---: |" * 5]
     for title, claims in TABLES.items():
         chosen = [one for claim in claims for one in every.values() if one["claim"] == claim]
-        lines: dict[str, dict[int, str]] = {}
-        for one in chosen:
-            claim = f", `{one['claim']}`" if len(claims) > 1 else ""
-            sides = [
-                every.get((one["quantity"], one["data"], one["n"], side)) for side in ("bound below", "bound above")
-            ]
-            line = lines.setdefault(f"{one['quantity']}: {one['data']}{claim}", {})
-            line[one["n"]] = _shown(one, [side for side in sides if side is not None], notes)
-        numbers = sorted({one["n"] for one in chosen})
-        head = [f"| {title} | " + " | ".join(f"{n:,}" for n in numbers) + " |", "| --- |" + " ---: |" * len(numbers)]
-        outside = {name: line for name, line in lines.items() if any("(" in text for text in line.values())}
-        inside = [line for name, line in lines.items() if name not in outside]
-        if inside:
-            found = {n: sorted(text for line in inside if (text := line.get(n, ""))) for n in numbers}
-            outside[f"{len(inside)} other lines, the least and the most"] = {
-                n: " – ".join(dict.fromkeys((texts[0], texts[-1]))) for n, texts in found.items() if texts
-            }
-        rows = [f"| {name} | " + " | ".join(line.get(n, "") for n in numbers) + " |" for name, line in outside.items()]
-        tables += ["\n".join([*head, *rows])] if rows else []
-    legend = "\n".join(f"- {mark}: {note}" for note, mark in notes.items())
+        outside = [one for one in chosen if _is_outside(one)]
+        noted = sum(_said(one) >= NOTED for one in outside)
+        worst = max((one["wrong"] for one in chosen if one["n"] >= 300), default=math.nan)
+        cells = [len(chosen), len(chosen) - len(outside), noted, len(outside) - noted]
+        head.append(f"| {title} | {' | '.join(f'{n:,}' for n in cells)} | {worst:.3f} |".replace("nan", "–"))
+    lines: dict[str, dict[int, dict[str, Any]]] = {}
+    for one in every.values():
+        if one["claim"] == "interval":
+            lines.setdefault(f"{one['quantity']}: {one['data']}", {})[one["n"]] = one
+    table = ["| intervals of | " + " | ".join(f"{n:,}" for n in SHOWN) + " |", "| --- |" + " ---: |" * len(SHOWN)]
+    for name, line in lines.items():
+        found = [line.get(n) for n in SHOWN]
+        if any(one is not None and _is_outside(one) and one["wrong"] > MOST["interval"] for one in found):
+            table.append(f"| {name} | {' | '.join('' if one is None else _shown(one) for one in found)} |")
     counts = sorted({one["trials"] for one in every.values()})
-    trials = f"{' to '.join(f'{n:,}' for n in dict.fromkeys((counts[0], counts[-1])))} trials for each cell. The notes:"
-    return "\n\n".join([BEGIN, *tables, trials, legend, END])
+    trials = f"{' to '.join(f'{n:,}' for n in dict.fromkeys((counts[0], counts[-1])))} trials for each cell."
+    return "\n\n".join([BEGIN, "\n".join(head), "\n".join(table), trials, END])
 
 
-def _shown(entry: dict[str, Any], sides: Sequence[dict[str, Any]], notes: dict[str, str]) -> str:
-    """A figure, and where it is outside its limits the share of trials with a note, and which note."""
-    wrong = entry["wrong"]
-    if entry["claim"] != "interval":
-        text, outside = f"{wrong:.3f}", wrong > _at_most(entry["claim"], entry["trials"])
-    else:
-        side = max((one["wrong"] for one in sides), default=0.0)
-        one_sided = side > _at_most("bound below", entry["trials"])
-        text = f"{1 - wrong:.3f}" + (f"; {1 - side:.3f}" if one_sided else "")
-        fewest = FEWEST - ERRORS * math.sqrt(FEWEST / entry["trials"])
-        outside = one_sided or not fewest <= wrong <= _at_most("interval", entry["trials"])
-    if not outside:
-        return text
-    mark = "".join(notes.setdefault(note, f"n{len(notes) + 1}") for note in list(entry["notes"])[:1])
-    return f"{text} ({_said(entry) * 100:.0f} %" + (f" {mark})" if mark else ")")
+def _is_outside(entry: dict[str, Any]) -> bool:
+    """Whether a claim errs too often, or an interval too seldom, by more than the errors of the simulation."""
+    wrong, trials = entry["wrong"], entry["trials"]
+    few = entry["claim"] == "interval" and wrong < FEWEST - ERRORS * math.sqrt(FEWEST / trials)
+    return few or wrong > _at_most(entry["claim"], trials)
+
+
+def _shown(entry: dict[str, Any]) -> str:
+    """How often an interval holds, and where that is outside its limits the share of trials with a note."""
+    text = f"{1 - entry['wrong']:.2f}"
+    return f"{text} ({_said(entry) * 100:.0f} %)" if _is_outside(entry) else text
 
 
 def store(trials: int, entries: Sequence[dict[str, Any]]) -> None:

@@ -391,6 +391,8 @@ class ScoreMetadata:
     """The number of rows, if no score column has it."""
     fingerprint: Mapping[str, str] | None = None
     """The fingerprints of the ``ids``, and of ids and ``questions``."""
+    scored: Sequence[str] | None = None
+    """The score columns of a table in memory; the other numbers beside them are the user's."""
     name: str | None = None
     began: str | None = None
     ended: str | None = None

@@ -139,7 +139,7 @@ def _show_worst(arguments: Arguments, scores: str, metric: str) -> None:
     place = None
     if output is not None:
         place = table_target(output, [scores, arguments["answers"], *earlier], overwrite=arguments["overwrite"])
-    rows = arguments.call(worst_rows, scores=scores, metric=metric)
+    rows = arguments.call(worst_rows, scores=scores, metric=metric).table
     if arguments["as_json"]:
         echo(json_text(rows.to_pylist()))
     if place is None:

@@ -115,7 +115,7 @@ def _is_built_in(metric: Metric) -> bool:
 
 def described(scores: pa.Table, planned: Plan, sums: BatchSums) -> tuple[pa.Table, list[str]]:
     """Scores in memory with what ``summarize`` needs in their metadata, and the notes on them."""
-    metadata = ScoreMetadata(declared=to_store(planned) or None, named=planned.named or None)
+    metadata = ScoreMetadata(declared=to_store(planned) or None, named=planned.named or None, scored=planned.names)
     if sums.counts or sums.drift or sums.unread or any(rows for rows, _ in sums.cautions.values()):
         of_ids = _fingerprint(scores, planned) if sums.counts else None
         metadata |= ScoreMetadata(
@@ -128,9 +128,9 @@ def described(scores: pa.Table, planned: Plan, sums: BatchSums) -> tuple[pa.Tabl
             n_rows=None if planned.names else scores.num_rows,
             fingerprint=of_ids,
         )
-    if metadata != ScoreMetadata():
-        scores = scores.replace_schema_metadata({**(scores.schema.metadata or {}), **metadata.for_schema()})
-    return scores, notes_of(planned, sums)
+    return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **metadata.for_schema()}), notes_of(
+        planned, sums
+    )
 
 
 def _fingerprint(scores: pa.Table, planned: Plan) -> dict[str, str] | None:

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Ints
-from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import cell, number
 from fastmetrics.base.errors import ColumnError, InputError, visible
 from fastmetrics.base.score_metadata import counts_column
@@ -397,6 +396,9 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
     runs = ([base] if base else []) + opened
     summaries = summaries_of(runs)
     judged = judged_by_run(options, [run.name for run in every])
+    own_numbers = {name for run in every for name in run.scores}.difference(
+        *(run.measured(options.by) for run in every)
+    )
     for place, run in enumerate(every):
         if run.name not in judged:
             continue
@@ -407,7 +409,7 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
     opened, base = every[: len(opened)], every[-1] if base else None
     runs = ([base] if base else []) + opened
     systems, merged = fewer_segments(runs, options.by)
-    names = [name for name in systems[1 if base else 0].scores if name not in options.by]
+    names = [name for name in systems[1 if base else 0].scores if name not in {*options.by, *own_numbers}]
     return _Runs(opened, base, summaries, systems, names, merged, sources)
 
 
@@ -445,7 +447,7 @@ def _sections(runs: _Runs, everyone: PairedRows, options: ReportOptions, charts:
 
 def _with_columns(run: ScoreTable, options: ReportOptions) -> ScoreTable:
     """The run with the columns of the report at hand; ids are checked before large columns are loaded."""
-    texts = [column for name, column in resolve(run.columns, needed=()).items() if name in TEXTS]
+    texts = [column for name, column in run.text_columns.items() if name in TEXTS]
     keys = [column for column in (run.id_column, run.question_column) if column]
     # formats that are read row by row are read once
     others = candidates(run) if run.types is None else []

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import is_list, is_number, text_of_strings
-from fastmetrics.base.column_names import resolve
 from fastmetrics.base.display import strict
 from fastmetrics.base.errors import Argument, OptionError, visible
 from fastmetrics.base.score_metadata import counts_column
@@ -245,7 +244,7 @@ class KeptColumns:
 
 def candidates(run: ScoreTable) -> list[str]:
     """The columns of a run that are no ids, scores, counts of corpus metrics, texts that are shown, or embeddings."""
-    columns = resolve(run.columns, needed=())
+    columns = run.text_columns
     shown = {*run.scores, *map(counts_column, run.counted), *(columns[name] for name in TEXTS if name in columns)}
     return [name for name in run.columns if name not in {*shown, *_VECTORS, run.id_column}]
 
@@ -282,7 +281,7 @@ def shown_names(run: ScoreTable) -> Sequence[str]:
 
 def stored_texts(run: ScoreTable, names: Sequence[str]) -> pa.Table:
     """The texts of all rows that a run keeps, under their canonical names"""
-    canonical = resolve(run.columns, needed=())
+    canonical = run.text_columns
     stored = {name: canonical[name] for name in names if name in canonical and canonical[name] not in run.scores}
     return run.read(list(stored.values())).rename_columns(list(stored))
 

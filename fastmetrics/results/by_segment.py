@@ -161,7 +161,7 @@ def summarize_by(
     cores(threads)
     run, columns = open_scores(scores), distinct(by, "by")
     beside = [*columns, *([cluster] if cluster else [])]
-    names = shared_metrics([run], listed(metrics, "metrics"))
+    names = shared_metrics([run], listed(metrics, "metrics"), beside=beside)
     names = names if metrics else [name for name in names if name not in beside]
     loaded = run.by_column([*names, *beside, *run.keys()]).with_flags(distinct(flags, "flags"))
     units = replace(units_of(loaded), cluster=cluster)

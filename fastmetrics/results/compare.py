@@ -28,7 +28,7 @@ from fastmetrics.results.main_metric import concerns_of, first_metrics
 from fastmetrics.results.opening_scores import open_runs, open_scores, read_table, run_named
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
 from fastmetrics.results.score_columns import directions
-from fastmetrics.results.score_table import ScoreTable, bounds_of, first_declared, shared_metrics
+from fastmetrics.results.score_table import ScoreTable, bounds_of, first_declared, own_numbers, shared_metrics
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
     CORRECTIONS,
@@ -236,9 +236,9 @@ def compare(
     opened = open_runs(runs, system)
     first_run = run_named(opened, baseline, "baseline")
     opened.sort(key=lambda run: run is not first_run)
-    names = shared_metrics(opened, listed(metrics, "metrics"), counted=True)
     groupings = _groupings(by)
     beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
+    names = shared_metrics(opened, listed(metrics, "metrics"), counted=True, beside=[*beside, on])
     names = names if metrics else [name for name in names if name not in (*beside, on)]
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]
@@ -298,6 +298,7 @@ def compare(
         resamples=how.resamples,
         differences=[
             *notes,
+            *([] if metrics else own_numbers(loaded, [*beside, on])),
             *paired.notes,
             *_rounded_notes(loaded, [name for name in names if name in counted or paired.precision(name)]),
             *_segment_notes(paired, groupings),

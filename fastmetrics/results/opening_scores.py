@@ -268,22 +268,23 @@ def _looks(source: FileSource) -> dict[str, pa.DataType]:
 
 
 def _of_table(table: Any, name: str) -> ScoreTable:
-    frame, metadata = open_frame(table, name), ScoreMetadata()
-    if isinstance(table, pa.Table | pa.RecordBatch):
-        try:
-            metadata = ScoreMetadata.of_schema(table.schema)
-        except FileFormatError as error:
-            raise FileFormatError(f"{name}: {error}") from error
+    frame = open_frame(table, name)
     whole = with_score_types(pa.concat_tables(frame.read(list(dict.fromkeys(frame.names)))[1]))
-    if isinstance(stored := frame.attributes.get(METADATA.decode()), str):  # of ``fm.with_scores``
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        whole = whole.replace_schema_metadata(table.schema.metadata)
+    elif isinstance(stored := frame.attributes.get(METADATA.decode()), str):  # of ``fm.with_scores``
         whole = whole.replace_schema_metadata({METADATA: stored})
+    try:
+        metadata = ScoreMetadata.of_schema(whole.schema)
+    except FileFormatError as error:
+        raise FileFormatError(f"{name}: {error}") from error
     if frame.index is not None and tells_rows(frame.index):
         try:
             whole = with_index(whole, frame.index)
         except ColumnError:  # labels of several types
             whole = with_index(whole, frame.index.map(str))
-    scores = stored_scores(metadata) or score_columns(whole.schema)
-    scores = [score for score in scores if score in whole.column_names]
+    numbers = {*(stored_scores(metadata) or ()), *score_columns(whole.schema)}
+    scores = [score for score in whole.column_names if score in numbers]
     known, read = _within_bounds(whole.select, name, scores, metadata)
     index = tuple(sorted(index_columns(whole.schema)))
     return ScoreTable(name, whole.column_names, scores, metadata, known, read, index=index)

@@ -21,7 +21,7 @@ from fastmetrics.base.arrays import (
     is_text,
     plain_array,
 )
-from fastmetrics.base.column_names import COLUMNS, is_cost, roles
+from fastmetrics.base.column_names import COLUMNS, is_axis, is_cost, resolve, roles
 from fastmetrics.base.errors import (
     Argument,
     ColumnError,
@@ -96,6 +96,29 @@ class ScoreTable:
     def question_column(self) -> str | None:
         """The column with the questions, if the run kept it."""
         return next((name for name in self.columns if name.lower() in QUESTION), None)
+
+    @cached_property
+    def text_columns(self) -> dict[str, str]:
+        """The columns with ids, texts and other inputs by their canonical names: as the run named them, or by name."""
+        named = {name: own for name, own in self.metadata.own_columns.items() if own in self.columns}
+        return resolve(self.columns, {name: own for name, own in named.items() if name in COLUMNS}, needed=())
+
+    def measured(self, beside: Iterable[str | None] = ()) -> list[str]:
+        """The scores that are metrics without being asked for: those that the metadata list as scored.
+
+        Without metadata, they are the columns named like metrics, if there are some in a table that has texts of its
+        rows; in any other table, all columns of scores.  Ids and segments, which ``beside`` names, are no texts.
+        """
+        metadata = self.metadata
+        if metadata.scored is not None or metadata.metrics is not None:
+            known = {*(metadata.scored or ()), *(metadata.metrics or ())}
+            known |= {name for name in self.scores if is_axis(name)}
+        else:
+            known = {*declared(self.scores, self.declared), *filter(is_axis, self.scores)}
+            keys = {*self.scores, *self.key_columns, *self.index, *beside, *map(counts_column, self.counted)}
+            if keys.issuperset(self.columns) or known <= COLUMNS.keys():
+                known = set()
+        return [name for name in self.scores if name in known] or list(self.scores)
 
     @cached_property
     def repeat_column(self) -> str | None:
@@ -264,8 +287,32 @@ class ScoreTable:
         n, first = len(columns[0]), columns[0]
         if len(columns) == 1 and pa.types.is_integer(first.type) and first.equals(pa.array(range(n), first.type)):
             return None
-        labels = pa.array(map(str, zip(*(column.to_pylist() for column in columns), strict=True)), pa.large_string())
+        labels = labels_of(columns)
         return labels if pc.count_distinct(labels).as_py() == n else None
+
+    @cached_property
+    def shown_index(self) -> dict[str, str]:
+        """The columns of the index by the names that rows show, if a level has a name or they tell rows apart."""
+        unnamed = [name for name in self.index if name.startswith("__index_level_")]
+        if len(unnamed) == len(self.index) and self.row_labels is None:
+            return {}
+        shown = {name: name if name not in unnamed else f"level_{at}" for at, name in enumerate(self.index)}
+        return {"index" if len(shown) == 1 and unnamed else own: name for name, own in shown.items()}
+
+    def with_texts(self) -> ScoreTable:
+        """The table with its texts under their canonical names, too."""
+        also = {
+            name: own for name, own in self.text_columns.items() if name not in self.columns and own in self.columns
+        }
+        if not also:
+            return self
+
+        def read(names: Sequence[str]) -> pa.Table:
+            table = self.read(list(dict.fromkeys(also.get(name, name) for name in names)))
+            return pa.table({name: table[also.get(name, name)] for name in names}) if names else table
+
+        types = None if self.types is None else {**self.types, **{name: self.types[also[name]] for name in also}}
+        return replace(self, columns=[*self.columns, *also], read=read, types=types, sorted={})
 
     @property
     def schema(self) -> pa.Schema:
@@ -348,6 +395,11 @@ class ScoreTable:
         return self.sorted[name]
 
 
+def labels_of(columns: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array:
+    """The labels of an index of one or more levels, as texts."""
+    return pa.array(map(str, zip(*(column.to_pylist() for column in columns), strict=True)), pa.large_string())
+
+
 def one_array(column: pa.ChunkedArray) -> pa.Array:
     """The values of a column, which were checked when they were read, in one plain array."""
     kind, chunks = column.type, column.chunks or [pa.array([], column.type)]
@@ -367,7 +419,9 @@ def kinds_of(
 # What several tables have in common.
 
 
-def shared_metrics(runs: Sequence[ScoreTable], requested: Sequence[str], *, counted: bool = False) -> list[str]:
+def shared_metrics(
+    runs: Sequence[ScoreTable], requested: Sequence[str], *, counted: bool = False, beside: Sequence[str | None] = ()
+) -> list[str]:
     """The columns to read: the requested ones, or all for which every run has scores (or, if ``counted``, counts).
 
     The cost of a judge's calls is compared only on request, because every metric makes the correction of p stricter.
@@ -383,13 +437,21 @@ def shared_metrics(runs: Sequence[ScoreTable], requested: Sequence[str], *, coun
                 raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near, advice)
     if requested:
         return requested
-    scores = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+    scores = [name for name in runs[0].measured(beside) if all(name in run.scores for run in runs)]
     metrics = [name for name in scores if not is_cost(name)] or scores
     metrics += [name for name in by_run[0] if name not in runs[0].scores and all(name in names for names in by_run)]
     if not metrics:
         scored = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
         raise ColumnError(f"the runs share no score column: {scored}")
     return metrics
+
+
+def own_numbers(runs: Sequence[ScoreTable], beside: Sequence[str | None]) -> list[str]:
+    """The note on numbers of all runs that are no metrics unless they are asked for."""
+    scored = {*beside}.union(*(run.measured(beside) for run in runs))
+    shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
+    names = [name for name in shared if name not in scored]
+    return [Note("own_numbers", names=names)] if names else []
 
 
 def _check_counted(run: ScoreTable, name: str, counted: bool) -> None:

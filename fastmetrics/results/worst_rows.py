@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, is_text
 from fastmetrics.base.column_names import COLUMNS, distinct, resolve
-from fastmetrics.base.columns import fits
+from fastmetrics.base.columns import fits, index_columns, tells_rows, with_index
+from fastmetrics.base.display import Grid, Shown, cell
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.options import Flag, LimitedText, Whole, argument, check_names
 from fastmetrics.base.shared_parameters import Help
@@ -22,13 +23,15 @@ from fastmetrics.results.aligned_scores import align, check_settings, with_row_i
 from fastmetrics.results.opening_scores import open_runs, open_scores, two_runs
 from fastmetrics.results.row_groups import Segment, segments_of
 from fastmetrics.results.score_columns import direction_of
-from fastmetrics.results.score_table import ScoreTable, first_declared, shared_metrics
+from fastmetrics.results.score_table import ScoreTable, first_declared, labels_of, shared_metrics
 from fastmetrics.stats.labels import ROW
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.opening import open_as_read
 from fastmetrics.tables.sources import FrameSource, TableSource
 
 TEXTS = ("question", "reference", "answer", "contexts")
+_WIDTH = 60
+"""Characters of a text in print."""
 
 
 def worst_rows(
@@ -51,7 +54,7 @@ def worst_rows(
     ] = None,
     better: shared.Better = None,
     allow_differences: shared.AllowDifferences = False,
-) -> pa.Table:
+) -> WorstRows:
     """The ``n`` rows with the worst scores of a metric, worst first, or those of each segment.
 
     Which scores are worse, the metric declares, or ``better``.
@@ -59,17 +62,20 @@ def worst_rows(
     ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
     drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, or ``on``,
     adds question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.
-    Without it, the rows have those of these texts that the scores kept.
-    ``keep`` adds columns of yours, of the scores or the answers.  Scores without ids have the column ``row``, counted
-    from 0, and meet the answers by position.  Rows of equal scores are sorted by id; rows without a score are omitted.
+    Without it, the rows have those of these texts that the scores kept, also under names that ``columns`` gave to a
+    frame of pandas or Arrow; other tables do not remember these.
+    ``keep`` adds columns of yours, of the scores or the answers.  Scores without ids have the index of their pandas
+    frame if it has a name or tells rows apart, else the column ``row``, counted from 0; they meet the answers by the
+    index, or by position.  Rows of equal scores are sorted by id; rows without a score are omitted.
     With ``by``, there are ``n`` rows of each segment, or those of one ``segment``, named as in the output of
     ``compare`` and ``summarize_by``: ``by="language", segment="language=ru"``.
 
     >>> import fastmetrics as fm
     >>> scores = {"id": ["a", "b", "c"], "token_f1": [0.9, 0.1, None]}
     >>> answers = {"id": ["c", "b", "a"], "question": ["Who?", "Where?", "When?"], "answer": ["Ann", "here", "now"]}
-    >>> fm.worst_rows(scores, "token_f1", n=1, answers=answers).to_pylist()
-    [{'id': 'b', 'token_f1': 0.1, 'question': 'Where?', 'answer': 'here'}]
+    >>> print(fm.worst_rows(scores, "token_f1", n=1, answers=answers))
+    id  token_f1  question  answer
+    b     0.1000    Where?    here
 
     Raises ``UnknownNameError`` for an unknown metric, system or segment, ``ColumnError`` for answers without
     ids and columns that are not there, ``InputError`` for answers with a duplicate id, ``OptionError`` for ``segment``
@@ -91,6 +97,7 @@ def worst_rows(
     else:
         runs = open_runs({"baseline": baseline, "scores": scores})
     runs = with_row_ids(runs, on)
+    runs = [run.with_texts() if answers is None else run for run in runs]
     kept = [name for name in TEXTS if answers is None and any(name in run.columns for run in runs)]
     keep = distinct([*distinct(keep, "keep"), *kept])
     [metric] = shared_metrics(runs, [metric])
@@ -121,14 +128,61 @@ def worst_rows(
     rows = pa.table(table | {name: column(name).take(places) for name in own})
     if answers is not None:
         wanted = [*TEXTS, *(name for name in keep if name not in rows.column_names)]
-        rows = TextSource(answers, of, on=on).beside(runs[-1]).added(rows, wanted)
+        rows = TextSource(answers, of, on=on).beside(runs[-1], runs[0].row_labels).added(rows, wanted)
     lacking = [name for name in keep if name not in rows.column_names]
     if lacking:
         sources = "scores" if answers is None else "scores nor the answers"
         raise ColumnError(f"the column {lacking[0]!r} to keep is not in the {sources}")
     if runs[0].is_numbered:
-        rows = rows.rename_columns([ROW, *rows.column_names[1:]])
-    return rows
+        labels = {name: column(name).take(places) for name in runs[0].shown_index.values()}
+        rows = pa.table(
+            {
+                **{own: labels[name] for own, name in runs[0].shown_index.items() if own not in rows.column_names},
+                **({} if labels else {ROW: rows["id"]}),
+                **{name: rows[name] for name in rows.column_names[1:]},
+            }
+        )
+    return WorstRows(rows, metric)
+
+
+@dataclass(frozen=True)
+class WorstRows(Shown):
+    """The rows behind a score, which print as a table: ``table`` has them, ``rows["answer"]`` is one of its columns."""
+
+    table: pa.Table
+    metric: str
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.table.to_pylist())
+
+    def __getitem__(self, column: str) -> pa.ChunkedArray:
+        if column not in self.table.column_names:
+            raise UnknownNameError.of("column", column, self.table.column_names)
+        return self.table[column]
+
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """The rows, each by column."""
+        return self.table.to_pylist()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The metric and the rows."""
+        return {"metric": self.metric, "rows": self.table.to_pylist(), "notes": []}
+
+    def grids(self) -> Sequence[Grid]:
+        """The rows, their texts shortened."""
+        names = self.table.column_names
+        return [Grid(names, [[_shown(row[name]) for name in names] for row in self])]
+
+
+def _shown(value: Any) -> str:
+    """A value in one cell, a text of at most ``_WIDTH`` characters."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return cell(value)
+    text = " ".join((" | ".join(map(str, value)) if isinstance(value, list) else str(value)).split())
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 
 def _segments(by: Sequence[str], wanted: str | None, column: Callable[[str], pa.Array]) -> list[Segment]:
@@ -164,6 +218,8 @@ class TextSource:
     of: tuple[str, str] | None = None
     n_rows: int | None = None
     """The number of scored rows, if they have no ids and meet the texts by position."""
+    labels: pa.Array | None = None
+    """The labels of their pandas index, by which they meet the texts of a frame with one."""
     on: str | None = None
     """The column of the ids; by default the one that the run named, or that is named like one."""
     named: Mapping[str, str] = field(default_factory=dict)
@@ -171,11 +227,12 @@ class TextSource:
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How the run read its files."""
 
-    def beside(self, run: ScoreTable) -> TextSource:
-        """The texts of the rows of a run."""
+    def beside(self, run: ScoreTable, labels: pa.Array | None = None) -> TextSource:
+        """The texts of the rows of a run, or of the run with these labels, in whose order its rows are."""
         reading = (run.metadata.inputs or {}).get("reading", {})
         n_rows = run.read([]).num_rows if run.is_numbered else None
-        return replace(self, n_rows=n_rows, named=run.metadata.own_columns, reading=reading)
+        labels = None if n_rows is None else run.row_labels if labels is None else labels
+        return replace(self, n_rows=n_rows, labels=labels, named=run.metadata.own_columns, reading=reading)
 
     def added(self, rows: pa.Table, texts: Sequence[str] = TEXTS) -> pa.Table:
         """The rows, which have ids, or row numbers, with these texts; null for missing texts."""
@@ -216,17 +273,23 @@ class TextSource:
         else:
             batches = good_batches(source, source.select(kinds), any_length=True)
             pieces = (pa.Table.from_batches([batch]) for batch in batches)
-        start = 0
+        start, index = 0, getattr(source, "index", None)
+        by_label = self.labels is not None and index is not None and tells_rows(index)
         for piece in pieces:
+            if by_label:
+                labelled = with_index(piece, index)
+                labels = labels_of([labelled[name] for name in sorted(index_columns(labelled.schema))])
             if of is not None:
                 piece = piece.filter(pc.equal(piece.column(of[0]).cast(pa.large_string()), of[1]))
             found = {name: piece.column(columns[name]) for name in read}
-            if self.n_rows is not None:
+            if by_label:
+                found["id"] = pc.index_in(labels, value_set=self.labels)
+            elif self.n_rows is not None:
                 found["id"] = pa.chunked_array([np.arange(start, start + piece.num_rows)])
                 start += piece.num_rows
             shown = {name: _objects_as_json(found[name]) for name in TEXTS if name in found}
             yield pa.table({**found, **shown, "id": found["id"].cast(pa.large_string())})
-        if start != (self.n_rows or 0):
+        if not by_label and start != (self.n_rows or 0):
             raise InputError(
                 f"the scores have {self.n_rows:,} rows and the answers {start:,}; without ids, rows are matched by "
                 "position"

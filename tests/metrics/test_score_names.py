@@ -115,7 +115,7 @@ def test_readers_take_any_spelling_of_a_stored_score(own):
     path = folder / "canonical.parquet"
     for typed in ("tokenf1", "Token-F1", "token_f1"):
         assert fm.compare([path, path], metrics=typed, resamples=10, bootstrap=10)["token_f1"].ties == 40
-        assert fm.worst_rows(path, typed, n=1).column_names == ["id", "token_f1"]
+        assert fm.worst_rows(path, typed, n=1).table.column_names == ["id", "token_f1"]
         assert fm.gate(path, f"{typed} >= 0").passed
         assert fm.gate(path, f"{typed}.drop <= 0.1", baseline=path).passed
         assert [one.metric for one in fm.results.summarize_by(path, metrics=typed)] == ["token_f1"]

@@ -486,3 +486,37 @@ def test_runs_of_unequal_precision_are_said():
     notes = fm.compare({"narrow": rows[0], "wide": rows[1]}).notes
     assert any(note.startswith("token_f1: float32 in narrow, wider in another run;") for note in notes)
     assert not any("float32" in note for note in fm.compare([rows[0], rows[0]]).notes)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "dict", "score", "csv"])
+def test_numbers_of_the_user_are_no_metrics_unless_they_are_asked_for(kind, tmp_path):
+    texts = {"nr": list(range(6)), "says": ["a b", "b", "c", "d", "e", "f"], "gold": ["a", "b", "x", "d", "y", "f"]}
+    runs = []
+    for at in range(2):
+        table = pa.table(
+            {**texts, "price": [float(at + n) for n in range(6)], "exported": [n % 2 == at for n in range(6)]}
+        )
+        named = {"columns": {"answer": "says", "reference": "gold", "id": "nr"}}
+        if kind in ("pandas", "polars"):
+            frame = table.to_pandas() if kind == "pandas" else pytest.importorskip("polars").from_arrow(table)
+            runs.append(fm.with_scores(frame, "token_f1,token_recall(name='mine')", **named))
+        elif kind == "score":
+            runs.append(fm.score(table, "token_f1,token_recall(name='mine')", keep=["price"], **named))
+        elif kind == "csv":
+            scored = fm.with_scores(table, "token_f1", **named).to_pandas()
+            scored.to_csv(tmp_path / f"{at}.csv", index=False)
+            runs.append(tmp_path / f"{at}.csv")
+        else:
+            scored = fm.with_scores(table, "token_f1,token_recall(name='mine')", **named)
+            runs.append(scored if kind == "arrow" else scored.to_pydict())
+    on = None if kind == "score" else "nr"
+    found = fm.compare(runs, on=on, **SMALL)
+    knows = kind in ("pandas", "arrow", "score")  # other tables do not say what was scored: the names do
+    assert list(found.better) == (["token_f1", "mine"] if knows else ["token_f1"])
+    assert ("numbers of yours that were not scored are left out: price" in str(found)) is True
+    assert list(fm.compare(runs, metrics="price", on=on, **SMALL).better) == ["price"]
+
+
+def test_all_numbers_of_a_table_of_scores_alone_are_metrics():
+    runs = [{"id": [1, 2, 3], "token_f1": [0.1, 0.2, at], "own": [1.0, 2.0, at]} for at in (0.3, 0.5)]
+    assert list(fm.compare(runs, **SMALL).better) == ["token_f1", "own"]

@@ -32,6 +32,10 @@ ANSWERS = [
 ]
 
 
+def worst_rows(*arguments, **options):
+    return fm.worst_rows(*arguments, **options).table
+
+
 def expected(values, reverse=False):
     known = [(one, value) for one, value in zip(IDS, values, strict=True) if value is not None]
     return sorted(known, key=lambda pair: (-pair[1] if reverse else pair[1], pair[0]))
@@ -51,13 +55,13 @@ def shuffled(table):
     ],
 )
 def test_worst_rows_follow_metric_direction_and_break_ties_by_id(metric, best, reverse):
-    found = fm.worst_rows(shuffled(SCORES), metric, n=60, best=best)
+    found = worst_rows(shuffled(SCORES), metric, n=60, best=best)
     pairs = list(zip(found["id"].to_pylist(), found[metric].to_pylist(), strict=True))
     assert pairs == expected(SCORES[metric].to_pylist(), reverse)[:60]
 
 
 def test_rows_with_the_largest_change_from_baseline():
-    found = fm.worst_rows(shuffled(OTHER), "token_f1", n=N, baseline=SCORES)
+    found = worst_rows(shuffled(OTHER), "token_f1", n=N, baseline=SCORES)
     before, after = SCORES["token_f1"].to_pylist(), OTHER["token_f1"].to_pylist()
     changes = [None if a is None else b - a for a, b in zip(before, after, strict=True)]
     assert list(zip(found["id"].to_pylist(), found["change"].to_pylist(), strict=True)) == expected(changes)
@@ -75,25 +79,25 @@ def test_texts_are_matched_by_id_from_any_file(tmp_path, kind):
     elif kind == "csv":  # a CSV cell is a single text
         rows = [{**row, "reference": row["id"], "contexts": "a"} for row in rows]
         pa.csv.write_csv(pa.Table.from_pylist(rows), answers)
-    found = fm.worst_rows(SCORES, "token_f1", n=7, answers=rows if kind == "table" else answers).to_pylist()
-    plain = fm.worst_rows(SCORES, "token_f1", n=7).to_pylist()
+    found = worst_rows(SCORES, "token_f1", n=7, answers=rows if kind == "table" else answers).to_pylist()
+    plain = worst_rows(SCORES, "token_f1", n=7).to_pylist()
     for row, other in zip(found, plain, strict=True):
         assert row == {**other, **next(one for one in rows if one["id"] == row["id"])}
 
 
 def test_rows_missing_from_answers_have_no_texts():
-    found = fm.worst_rows(SCORES, "token_f1", n=N, answers=ANSWERS[:100])
+    found = worst_rows(SCORES, "token_f1", n=N, answers=ANSWERS[:100])
     assert found["answer"].null_count == found.num_rows - 98
 
 
 def test_numeric_ids_are_matched():
     scores = {"id": [3, 1, 2], "token_f1": [0.3, 0.1, 0.2]}
-    found = fm.worst_rows(scores, "token_f1", n=2, answers={"id": [1, 2, 3], "answer": ["a", "b", "c"]})
+    found = worst_rows(scores, "token_f1", n=2, answers={"id": [1, 2, 3], "answer": ["a", "b", "c"]})
     assert found["answer"].to_pylist() == ["a", "b"]
 
 
 def test_invalid_worst_rows_calls_raise():
-    assert fm.worst_rows({"id": ["a"], "token_f1": pa.array([None], pa.float64())}, "token_f1").num_rows == 0
+    assert worst_rows({"id": ["a"], "token_f1": pa.array([None], pa.float64())}, "token_f1").num_rows == 0
 
 
 @pytest.fixture
@@ -120,11 +124,11 @@ def test_program_writes_worst_rows(files):
     written = pq.read_table("rows.parquet")
     assert written.column_names[:4] == ["id", "baseline", "score", "change"]
     assert written.drop(["contexts"]).equals(
-        fm.worst_rows(OTHER, "token_f1", n=5, baseline=SCORES, answers="answers.jsonl").drop(["contexts"])
+        worst_rows(OTHER, "token_f1", n=5, baseline=SCORES, answers="answers.jsonl").drop(["contexts"])
     )
     again = program(*arguments, "-o", "rows.parquet")
     assert (again.code, "--overwrite" in again.err) == (4, True)
-    expected = fm.worst_rows("other.parquet", "token_f1", n=6, baseline="scores.parquet")
+    expected = worst_rows("other.parquet", "token_f1", n=6, baseline="scores.parquet")
     assert program(*arguments, "--best", "-n", "6", "-o", "best.parquet").code == 0
     assert pq.read_table("best.parquet")["change"].to_pylist() > expected["change"].to_pylist()
     assert program(*arguments, "-n", "0").code == 2
@@ -135,27 +139,27 @@ LANGUAGE = ["en" if n % 3 else "ru" for n in range(N)]
 
 def test_worst_rows_of_one_segment():
     cut = SCORES.append_column("language", pa.array(LANGUAGE))
-    found = fm.worst_rows(cut, "token_f1", n=9, by="language", segment="language=ru")
-    alone = fm.worst_rows(cut.filter(pa.array([one == "ru" for one in LANGUAGE])), "token_f1", n=9)
+    found = worst_rows(cut, "token_f1", n=9, by="language", segment="language=ru")
+    alone = worst_rows(cut.filter(pa.array([one == "ru" for one in LANGUAGE])), "token_f1", n=9)
     assert found.equals(alone)
     assert found.num_rows == 9
-    changed = fm.worst_rows(cut, "token_f1", n=500, baseline=OTHER, by=["language"], segment="language=en")
+    changed = worst_rows(cut, "token_f1", n=500, baseline=OTHER, by=["language"], segment="language=en")
     assert {LANGUAGE[IDS.index(one)] for one in changed["id"].to_pylist()} == {"en"}
     assert changed.num_rows == sum(n % 50 != 0 and n % 3 != 0 for n in range(N))
 
 
 def test_the_worst_rows_of_each_segment_with_own_columns():
     cut = SCORES.append_column("language", pa.array(LANGUAGE)).append_column("topic", pa.array(IDS[::-1]))
-    found = fm.worst_rows(cut, "token_f1", n=3, by="language", keep="topic,note", answers=NOTED)
+    found = worst_rows(cut, "token_f1", n=3, by="language", keep="topic,note", answers=NOTED)
     assert found.column_names[:5] == ["id", "segment", "language", "token_f1", "topic"]
     for language in ("en", "ru"):
-        alone = fm.worst_rows(cut, "token_f1", n=3, by="language", segment=f"language={language}")
+        alone = worst_rows(cut, "token_f1", n=3, by="language", segment=f"language={language}")
         part = found.filter(pc.equal(found["segment"], f"language={language}"))
         assert part["id"].equals(alone["id"])
         assert set(part["language"].to_pylist()) == {language}
     for row in found.to_pylist():
         assert (row["topic"], row["note"]) == (IDS[::-1][IDS.index(row["id"])], f"note {row['id']}")
-    changed = fm.worst_rows(cut, "token_f1", n=2, by="language", keep="topic", baseline=OTHER)
+    changed = worst_rows(cut, "token_f1", n=2, by="language", keep="topic", baseline=OTHER)
     assert changed.num_rows == 4
     assert changed["topic"].to_pylist() == [IDS[::-1][IDS.index(one)] for one in changed["id"].to_pylist()]
 
@@ -169,14 +173,14 @@ def test_tables_without_ids_meet_by_position():
     scores, other = SCORES.drop(["id"]), OTHER.drop(["id"])
     for more in ({}, {"baseline": scores}):
         table, named = (other, OTHER) if more else (scores, SCORES)
-        found = fm.worst_rows(table, "token_f1", n=9, answers=answers, keep="note", **more)
-        with_ids = fm.worst_rows(
+        found = worst_rows(table, "token_f1", n=9, answers=answers, keep="note", **more)
+        with_ids = worst_rows(
             named, "token_f1", n=9, answers=NOTED, keep="note", **({"baseline": SCORES} if more else {})
         )
         assert [IDS[row] for row in found["row"].to_pylist()] == with_ids["id"].to_pylist()
         assert found.drop_columns("row").equals(with_ids.drop_columns("id"))
-    assert fm.worst_rows(scores, "token_f1", n=9, answers=NOTED)["answer"].to_pylist() == (
-        fm.worst_rows(SCORES, "token_f1", n=9, answers=NOTED)["answer"].to_pylist()
+    assert worst_rows(scores, "token_f1", n=9, answers=NOTED)["answer"].to_pylist() == (
+        worst_rows(SCORES, "token_f1", n=9, answers=NOTED)["answer"].to_pylist()
     )
 
 
@@ -197,7 +201,7 @@ def test_program_writes_rows_of_two_systems_in_one_segment(files):
     named = (*rows, "--baseline", "old", "--other", "new", "--by", "language", "--segment", "language=ru")
     assert program(*named, "--answers", "answers.jsonl").out == "7 rows: w.parquet\n"
     cut = [table.append_column("language", pa.array(LANGUAGE)) for table in (SCORES, OTHER)]
-    expected = fm.worst_rows(cut[1], "token_f1", n=7, baseline=cut[0], by="language", segment="language=ru")
+    expected = worst_rows(cut[1], "token_f1", n=7, baseline=cut[0], by="language", segment="language=ru")
     found = pq.read_table("w.parquet")
     assert found["id"].to_pylist() == expected["id"].to_pylist()
     assert all(text.startswith("Long") for text in found["question"].to_pylist())
@@ -216,8 +220,8 @@ def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatc
     pq.write_table(scores.set_column(1, "my_score", pa.array([0.2, 0.8, 0.9])), "other.parquet")
     for metric in ("my_score", "answer_length"):
         assert program("summarize", "scores.parquet", "--worst", metric).code == 2
-    assert fm.worst_rows(scores, "my_score", better={"my_score": "lower"}, n=1)["id"].to_pylist() == ["b"]
-    assert fm.worst_rows(scores, "my_score", better={"my_score": "higher"}, n=1)["id"].to_pylist() == ["a"]
+    assert worst_rows(scores, "my_score", better={"my_score": "lower"}, n=1)["id"].to_pylist() == ["b"]
+    assert worst_rows(scores, "my_score", better={"my_score": "higher"}, n=1)["id"].to_pylist() == ["a"]
     done = program("summarize", "scores.parquet", "--worst", "my_score", "--better", "my_score=lower", "-n", "1")
     assert (done.code, done.out.splitlines()[0]) == (0, "b  my_score 0.9000")
     changes = (
@@ -240,7 +244,7 @@ def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatc
 def test_other_questions_under_one_id_are_compared_on_request():
     old = {"id": [1, 2], "question": ["a?", "b?"], "token_f1": [0.5, 0.5]}
     new = {"id": [1, 2], "question": ["a?", "c?"], "token_f1": [0.1, 0.7]}
-    rows = fm.worst_rows(new, "token_f1", baseline=old, allow_differences=True)
+    rows = worst_rows(new, "token_f1", baseline=old, allow_differences=True)
     assert rows["change"].to_pylist() == pytest.approx([-0.4, 0.2])
 
 
@@ -257,7 +261,7 @@ UNNAMED = {
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "arrow", "parquet"])
 def test_scores_without_ids_meet_answers_by_position_in_any_format(tmp_path, suffix):
     fm.score(UNNAMED, "token_f1", output=tmp_path / f"scores.{suffix}")
-    found = fm.worst_rows(tmp_path / f"scores.{suffix}", "token_f1", n=2, answers=UNNAMED).to_pylist()
+    found = worst_rows(tmp_path / f"scores.{suffix}", "token_f1", n=2, answers=UNNAMED).to_pylist()
     assert [(row["row"], row["answer"]) for row in found] == [(1, "there"), (3, "no")]
 
 
@@ -268,7 +272,7 @@ def test_answers_are_matched_by_a_column_of_the_user(tmp_path, suffix):
     fm.score(answers, "answer_words", keep=[*UNNAMED], output=tmp_path / f"answers.{suffix}")
     for on in ("nr", "question"):
         files = (tmp_path / f"scores.{suffix}", tmp_path / f"answers.{suffix}")
-        found = fm.worst_rows(files[0], "token_f1", n=3, answers=files[1], on=on).to_pylist()
+        found = worst_rows(files[0], "token_f1", n=3, answers=files[1], on=on).to_pylist()
         expected = [*sorted((1, 3), key=lambda row: str(UNNAMED[on][row])), 2]
         assert [row["id"] for row in found] == [str(UNNAMED[on][row]) for row in expected]
         assert [row["question"] for row in found] == [UNNAMED["question"][row] for row in expected]
@@ -277,7 +281,7 @@ def test_answers_are_matched_by_a_column_of_the_user(tmp_path, suffix):
 
 def test_texts_that_the_scores_kept_stand_in_the_rows():
     scores = {"id": [1, 2], "token_f1": [0.9, 0.1], "answer": ["yes", "no"], "note": ["a", "b"]}
-    assert fm.worst_rows(scores, "token_f1", n=1).to_pylist() == [{"id": "2", "token_f1": 0.1, "answer": "no"}]
+    assert worst_rows(scores, "token_f1", n=1).to_pylist() == [{"id": "2", "token_f1": 0.1, "answer": "no"}]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
@@ -293,7 +297,7 @@ def test_a_run_remembers_the_columns_that_were_named(tmp_path, suffix):
         )
     assert done.rows == 5
     runs = {name: tmp_path / f"{name}.{suffix}" for name in ("a", "b")}
-    [worst] = fm.worst_rows(runs["a"], "token_f1", n=1, answers=tmp_path / "rows.csv").to_pylist()
+    [worst] = worst_rows(runs["a"], "token_f1", n=1, answers=tmp_path / "rows.csv").to_pylist()
     assert worst == {"id": "001", "token_f1": 0.4, "question": "Q1?", "reference": "Paris 0", "answer": "Paris is 1"}
     assert fm.compare(runs).joined_by == "id"
 
@@ -303,7 +307,7 @@ def test_named_ids_in_memory_are_ids_and_leave_no_room_for_other_ids():
     named = {"id": "nr", "answer": "antwort"}
     scores = fm.score(table, "token_f1", columns=named)
     assert scores["id"].to_pylist() == ["x", "y"]
-    assert fm.worst_rows(scores, "token_f1", n=1, answers=table)["answer"].to_pylist() == ["a b"]
+    assert worst_rows(scores, "token_f1", n=1, answers=table)["answer"].to_pylist() == ["a b"]
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet", "frame"])
@@ -318,8 +322,57 @@ def test_objects_among_the_texts_are_shown_as_json(tmp_path, kind):
         pq.write_table(answers, tmp_path / "rows.parquet")
         answers = tmp_path / "rows.parquet"
     scores = {"id": [0, 1, 2], "score": [0.1, 0.2, 0.3]}
-    found = fm.worst_rows(scores, "score", answers=answers, better={"score": "higher"}).select([2, 3, 4])
+    found = worst_rows(scores, "score", answers=answers, better={"score": "higher"}).select([2, 3, 4])
     assert found["reference"].to_pylist()[:2] == ['{"a": 0}', '{"a": 1}']
     assert found["contexts"].to_pylist()[0] == ["x", "y"]
     if kind == "jsonl":
         assert found.to_pylist()[2] == {"answer": '{"b": [1]}', "reference": "none", "contexts": []}
+
+
+OWN = {"answer": "says", "reference": "truth", "question": "ask"}
+
+
+def own_frame(labels=("x3", "x1", "x2", "x4"), name="ticket"):
+    pd = pytest.importorskip("pandas")
+    texts = {
+        "says": ["7", "in Paris", "Rome", None],
+        "truth": ["8", "Paris", "Rome", "x"],
+        "ask": ["a?", "b?", "c?", "d?"],
+    }
+    return pd.DataFrame({**texts, "price": [3.5, 1.25, 2.0, 9.0]}, index=pd.Index(labels, name=name))
+
+
+@pytest.mark.parametrize(("name", "shown"), [("ticket", "ticket"), (None, "index")])
+def test_a_frame_remembers_its_columns_and_names_its_rows_by_its_index(name, shown):
+    frame = own_frame(name=name)
+    expected = {"token_f1": [0.0, 2 / 3], "question": ["a?", "b?"], "reference": ["8", "Paris"]}
+    expected = {shown: ["x3", "x1"], **expected, "answer": ["7", "in Paris"]}
+    scored = fm.with_scores(frame, "token_f1", columns=OWN)
+    assert fm.worst_rows(scored, "token_f1", n=2).table.to_pydict() == expected
+    assert fm.worst_rows(scored[::-1], "token_f1", n=2).table.to_pydict() == expected
+    scores = fm.score(frame, "token_f1", columns=OWN)
+    assert fm.worst_rows(scores, "token_f1", n=2, answers=frame).table.to_pydict() == expected
+    kept = fm.score(frame, "token_f1", columns=OWN, keep="all")
+    assert fm.worst_rows(kept, "token_f1", n=2).table.to_pydict() == expected
+    # of a frame in another order, or of more rows, the texts are those of the labels
+    assert fm.worst_rows(scores.slice(0, 2), "token_f1", answers=frame[::-1]).table.to_pydict() == expected
+    numbered = fm.with_scores(frame.reset_index(drop=True), "token_f1", columns=OWN)
+    assert fm.worst_rows(numbered, "token_f1", n=1)["row"].to_pylist() == [0]
+
+
+def test_worst_rows_print_as_a_table_of_shortened_texts():
+    rows = {"id": ["a"], "token_f1": [0.25], "answer": ["So\nlong " * 20], "contexts": [["one", "two"]]}
+    found = fm.worst_rows(rows, "token_f1")
+    head, line = str(found).splitlines()
+    assert head.split() == ["id", "token_f1", "answer", "contexts"]
+    assert line.split("  ")[0] == "a"
+    assert line.endswith(" So …  one | two")
+    assert (len(found), [row["id"] for row in found], found.to_pandas()["token_f1"].tolist()) == (1, ["a"], [0.25])
+    assert found.to_dict()["rows"][0]["contexts"] == ["one", "two"]
+
+
+def test_a_report_shows_texts_under_the_names_of_a_frame(tmp_path):
+    scored = fm.with_scores(own_frame(), "token_f1", columns=OWN)
+    fm.report(scored, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert all(text in page for text in ("in Paris", "b?", "x1"))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import shutil
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -207,3 +209,26 @@ def test_accuracy_is_undefined_without_a_pair_and_counted():
     assert fm.rank(run, {query: {"z": 1} for query in run}, "Accuracy", no_relevant="zero").n_undefined == {
         "Accuracy": 4
     }
+
+
+TIED = {query: {doc: float(score // 6) for doc, score in docs.items()} for query, docs in RUN.items()}
+
+
+@pytest.mark.parametrize(
+    ("measure", "alike"),
+    [
+        *((name, True) for name in ("nDCG@10", "AP@10", "P@10", "R@10", "Success@10", "RR")),
+        *((name, False) for name in ("RR@10", "RR(rel=2)@10", "Judged@10", "Compat")),
+    ],
+)
+def test_which_measures_of_ir_measures_order_ties_as_trec_eval_does_is_as_the_page_says(measure, alike):
+    theirs = {
+        one.query_id: one.value for one in ir_measures.iter_calc([ir_measures.parse_measure(measure)], JUDGED, TIED)
+    }
+    ours = fm.rank(TIED, JUDGED, measures=measure).per_query
+    ours = dict(zip(ours["query_id"].to_pylist(), ours.column(1).to_pylist(), strict=True))
+    assert all(abs(ours[query] - value) < 1e-9 for query, value in theirs.items()) is alike
+    page = (Path(__file__).parents[2] / "docs" / "retrieval.md").read_text(encoding="utf-8")
+    first, _, others = page.partition("equal scores")[2].partition("otherwise")
+    name = re.sub(r"\(.*\)", "", measure).replace("@10", "@k")
+    assert f"`{name}`" in (first if alike else others.partition("ranx")[0])

@@ -174,6 +174,11 @@ def with_scores(
     apart from NaN (the metric is undefined).  A lazy Polars frame stays lazy: its scores are computed when it is
     collected.  The scores are the same bits as those of :func:`fastmetrics.score`.
 
+    Frames of pandas (in ``attrs``) and Arrow tables carry which columns were scored, and the names in ``columns``:
+    ``compare``, ``summarize_by`` and ``report`` take these scores as metrics, not your own numbers, and ``worst_rows``
+    shows your texts.  Of other kinds with texts beside the scores, the columns named like metrics or judges are
+    taken, and ``compare`` says what it leaves out; ``metrics=`` takes any column.
+
     >>> import fastmetrics as fm
     >>> fm.with_scores([{"answer": "in Paris", "reference": "Paris", "user": 7}], "token_recall")
     [{'answer': 'in Paris', 'reference': 'Paris', 'user': 7, 'token_recall': 1.0}]
@@ -341,6 +346,7 @@ def _noted(scores: pa.Table, before: bytes | None, undefined: Mapping[str, int] 
         counts = {name: replace(of, n_undefined=undefined.get(name, 0)) for name, of in (added.metrics or {}).items()}
         added = replace(added, metrics=counts or None)
     earlier = ScoreMetadata.of_text(before)
+    added = replace(added, scored=[*dict.fromkeys([*(earlier.scored or ()), *(added.scored or ())])])
     if earlier.rows == added.rows and (earlier.options or {}) == (added.options or {}):
         of_scores = ("metrics", "cautions", "unread", "drift", "declared", "counts")
         both: dict[str, Any] = {
