@@ -299,11 +299,10 @@ class ScoreTable:
         shown = {name: name if name not in unnamed else f"level_{at}" for at, name in enumerate(self.index)}
         return {"index" if len(shown) == 1 and unnamed else own: name for name, own in shown.items()}
 
-    def with_texts(self) -> ScoreTable:
-        """The table with its texts under their canonical names, too."""
-        also = {
-            name: own for name, own in self.text_columns.items() if name not in self.columns and own in self.columns
-        }
+    def with_texts(self, texts: Sequence[str]) -> ScoreTable:
+        """The table with these texts under their canonical names, too."""
+        found = {name: own for name, own in self.text_columns.items() if name in texts and own in self.columns}
+        also = {name: own for name, own in found.items() if name not in self.columns}
         if not also:
             return self
 

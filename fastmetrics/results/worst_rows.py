@@ -97,7 +97,7 @@ def worst_rows(
     else:
         runs = open_runs({"baseline": baseline, "scores": scores})
     runs = with_row_ids(runs, on)
-    runs = [run.with_texts() if answers is None else run for run in runs]
+    runs = [run.with_texts(TEXTS) if answers is None else run for run in runs]
     kept = [name for name in TEXTS if answers is None and any(name in run.columns for run in runs)]
     keep = distinct([*distinct(keep, "keep"), *kept])
     [metric] = shared_metrics(runs, [metric])
