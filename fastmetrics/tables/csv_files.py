@@ -9,7 +9,6 @@ import functools
 import io
 import json
 import re
-import threading
 import uuid
 import zipfile
 import zlib
@@ -122,25 +121,16 @@ class _Stream:
         self._stream = stream
         self._end = end
         self._last: bytes | None = None
-        self._ended = False
-        self._reading = threading.Lock()
 
     def read(self, size: int = -1) -> bytes:
-        with self._reading:
-            return b"" if self._ended else self._block(size)
-
-    def end(self) -> None:
-        """Wait for Arrow's thread, which reads ahead: it must not be in Python when the process ends."""
-        with self._reading:
-            self._ended = True
-
-    def _block(self, size: int) -> bytes:
         data: bytes = self._stream.read(size)
         if self._last is None:
             data = data.removeprefix(_BOM)
-        if not data:
-            data, self._end = (b"" if self._last in (None, b"\n") else b"\n") + self._end, b""
-        self._last = data[-1:] or b"\n"
+        if data:
+            self._last = data[-1:]
+        else:
+            rest = (b"" if self._last in (None, b"\n") else b"\n") + self._end
+            data, self._end, self._last = rest[:size], rest[size:], b"\n"
         return data
 
     def close(self) -> None:
@@ -353,11 +343,11 @@ class DelimitedReader(Reader):
         )
         encoding = "utf8" if note is None else "latin-1"
         blocks = pacsv.ReadOptions(use_threads=False, block_size=block, encoding=encoding, skip_rows=self._above)
-        try:
-            for batch in pacsv.open_csv(pa.PythonFile(source, mode="r"), blocks, parsing, converting):
+        # Arrow's threads read ahead and may outlive the interpreter, in which they would abort the process.  The buffer
+        # gives them memory of Arrow, and closed it waits for the read in progress and asks Python for nothing more.
+        with pa.BufferedInputStream(pa.PythonFile(source, mode="r"), block) as buffered:
+            for batch in pacsv.open_csv(buffered, blocks, parsing, converting):
                 yield batch.rename_columns(names)
-        finally:
-            source.end()
 
     def _chunk(
         self,
