@@ -523,7 +523,7 @@ SHOWN_NOWHERE = {
     **dict.fromkeys(("output", "files", "reading", "resume", "overwrite", "latest", "last", "rules"), OF_FILES),
     "schema": "names the types of columns: tests/scoring/test_columns.py",
     "cache": "stores vectors for the next run: tests/vectors/test_vector_cache.py",
-    **dict.fromkeys(("name", "times"), "is stored with the scores: tests/results/test_run_metadata.py"),
+    **dict.fromkeys(("name", "times"), "is stored with the scores: tests/results/test_run_folders.py"),
     "allow_differences": "turns an error into a note: tests/results",
     "languages": "loads a model of languages: tests/logs",
     "budget": "bounds memory: tests/results/test_summary.py",
@@ -543,7 +543,7 @@ SHOWN_NOWHERE = {
 """Options, alone or with their function, that show in no result here, and where they are tested."""
 ELSEWHERE = {
     "metric": "declares a metric: tests/metrics/test_plugins.py",
-    "trend": "reads a folder of runs: tests/results/test_trend.py",
+    "trend": "reads a folder of runs: tests/results/test_run_folders.py",
     "fit": "fits many models: tests/fitting/test_fit.py",
     **dict.fromkeys(
         ("judge", "JudgeSettings", "ClientSettings", "FullContextBot", "GivenContextsBot", "FunctionBot"),

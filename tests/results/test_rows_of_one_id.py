@@ -7,14 +7,18 @@ import json
 import math
 import re
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError
+from tests.reference import repeats as reference
 from tests.support.program import program
 
 M = "exact_match"
@@ -399,3 +403,184 @@ def test_the_worst_segment_of_a_drop_is_that_of_the_largest_drop(rule, shown):
     new = {**old, "token_f1": [0.8] * 20 + [0.1] * 20 + [0.1] * 20}
     (one,) = fm.gate(new, rule, baseline=old)
     assert one.places.segment == f"kind=middle ({shown} over 20 rows)"
+
+
+QUESTIONS = np.arange(60)
+CHANCE = np.random.default_rng(4).random(60)
+
+
+def answered(repeats: int, seed: int = 0) -> dict[str, list]:
+    """Answers to 60 questions, each right with the chance of its question."""
+    right = np.random.default_rng(seed).random((60, repeats)) < CHANCE[:, None]
+    ids = [f"q{n}" for n in np.repeat(QUESTIONS, repeats)]
+    numbers = [*range(repeats)] * 60
+    return {"id": ids, "repeat": numbers, "topic": [one[1] for one in ids], "exact_match": right.ravel() * 1.0}
+
+
+def means_of(table: dict[str, list]) -> dict[str, list]:
+    """The same table with one row per question."""
+    means = np.reshape(table["exact_match"], (60, -1)).mean(axis=1)
+    each = len(table["id"]) // 60
+    return {"id": table["id"][::each], "topic": table["topic"][::each], "exact_match": means}
+
+
+def test_intervals_of_repeated_answers_are_over_questions(tmp_path):
+    table = answered(5)
+    for options in ({}, {"by": "topic"}, {"cluster": "topic"}):
+        found = fm.results.summarize_by(table, metrics="exact_match", **options)
+        plain = fm.results.summarize_by(means_of(table), metrics="exact_match", **options)
+        assert list(found) == list(plain)
+        assert "60 questions" in "\n".join(found.remarks())
+    (one,) = fm.results.repeats(table, metrics="exact_match")
+    (mean,) = fm.results.summarize_by(table, metrics="exact_match")
+    assert (one.mean.low, one.mean.high) == (mean.low, mean.high)
+    rows = pa.table({**table, "answer": ["a " * (n % 7 + 1) for n in range(300)]})
+    fm.score(rows, "answer_words", output=tmp_path / "run.parquet", keep=["exact_match", "topic", "repeat"], name="run")
+    (point,) = fm.trend(tmp_path, "answer_words")
+    (clustered,) = fm.trend(tmp_path, "answer_words", cluster="topic")
+    assert (point.n, clustered.n) == (60, 60)
+    assert (point.low, point.high) != (clustered.low, clustered.high)
+
+
+def test_unpaired_runs_count_questions():
+    first, second = answered(5), answered(3, seed=1)
+    found = fm.compare([first, second], pairing="none", metrics="exact_match")["exact_match"]
+    plain = fm.compare([means_of(first), means_of(second)], pairing="none", metrics="exact_match")["exact_match"]
+    assert (found.n_only_baseline, found.n_only_other, found.low, found.p) == (60, 60, plain.low, plain.p)
+
+
+def test_a_rule_reads_the_same_with_and_without_a_baseline():
+    easy = {"id": ["easy"] * 81 + [f"q{n}" for n in range(9)], "repeat": [*range(81)] + [0] * 9}
+    scores = {**easy, "exact_match": [1.0] * 81 + [0.0] * 9}
+    for rule in ("exact_match >= 0.6", "exact_match.n >= 1", "exact_match.std <= 1", "exact_match.high <= 1"):
+        (alone,) = fm.gate(scores, rule, min_n=1)
+        (beside,) = fm.gate(scores, rule, min_n=1, baseline=scores)
+        assert (alone.value, alone.low, alone.n) == pytest.approx((beside.value, beside.low, beside.n), nan_ok=True)
+    assert fm.gate(scores, "exact_match >= 0.6", min_n=1)[0].value == 0.1
+
+
+def test_differences_by_rounding_are_known_to_gates():
+    base = np.linspace(0.1, 0.8, 40)
+    runs = [{"id": range(40), "token_f1": (base + shift).astype(np.float32)} for shift in (0, 0.1)]
+    pair = fm.compare(runs)["token_f1"]
+    (rule,) = fm.gate(runs[1], "token_f1.delta >= -1", baseline=runs[0])
+    assert rule.interval == pair.interval == "worst_case"
+    assert (rule.low, rule.high) == (pair.low, pair.high)
+
+
+def test_an_infinite_score_is_undefined_in_every_command():
+    base = {"id": range(40), "ratio": [0.5] * 20 + [0.7] * 20}
+    scores = {"id": range(40), "ratio": [math.inf, *([0.5] * 19), *([0.7] * 20)]}
+    note = "ratio: 1 infinite score counts as undefined"
+    summary = fm.summarize(pa.table(scores))
+    means = fm.results.summarize_by(scores)
+    pair = fm.compare({"base": base, "new": scores})
+    gate = fm.gate(scores, ["ratio <= 0.7", "ratio.p95 <= 0.7", "ratio.max <= 0.7", "ratio.n_undefined == 1"], min_n=1)
+    mean = math.fsum(scores["ratio"][1:]) / 39
+    assert [summary["ratio"].mean, means[0].mean, pair["ratio"].mean_other, gate[0].value] == pytest.approx([mean] * 4)
+    assert (summary["ratio"].n, summary["ratio"].n_undefined, summary["ratio"].max) == (39, 1, 0.7)
+    assert summary.figures["ratio.mean"] == summary["ratio"].mean
+    assert gate.passed
+    for found in (summary, means, gate):
+        assert any(line.endswith(note) for line in found.remarks())
+    assert any(line.endswith(note) for line in pair.notes)
+
+
+def test_a_corpus_metric_of_no_rows_is_undefined_in_every_command(tmp_path):
+    rows = {"id": [1, 2], "answer": ["a b", None], "reference": [None, "x"]}
+    metrics = ["corpus_bleu", "corpus_chrf", "abstention_f1"]
+    path = tmp_path / "scores.parquet"
+    table = pa.table(rows, pa.schema([("id", pa.int64()), ("answer", pa.string()), ("reference", pa.string())]))
+    found = fm.score(table.slice(0, 0), metrics, output=path, keep_counts=True)
+    for summary in (found.summary, fm.summarize(path)):
+        assert all(math.isnan(summary.figures[name]) for name in metrics)
+    for name in metrics:
+        (rule,) = fm.gate(path, f"{name} >= 0", unpaired="ignore", min_n=1)
+        pair = fm.compare([path, path], metrics=name)[name]
+        assert math.isnan(rule.value)
+        assert math.isnan(pair.mean_other)
+    bleu = fm.score(table, "corpus_bleu", output=tmp_path / "uncounted.parquet").summary
+    assert math.isnan(bleu.figures["corpus_bleu"])
+
+
+QUERIES = st.none() | st.sampled_from(["q1", "q2", "q3"])
+LISTS = st.none() | st.lists(st.sampled_from(["a", "b", "c"]), max_size=4)
+ANSWERS = st.none() | st.sampled_from(["x", "y", ""])
+
+
+@given(st.lists(st.tuples(QUERIES, LISTS, ANSWERS), max_size=12), st.integers(1, 4), st.booleans())
+def test_repeats_against_the_first(rows, k, numbers):
+    queries, lists, answers = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
+    kept = [(query, list(dict.fromkeys(ids[:k]))) for query, ids, _ in rows if query is not None and ids is not None]
+    expected = reference.as_the_first(*zip(*kept, strict=True)) if kept else None
+    column = pa.array(lists, pa.list_(pa.string()))
+    if numbers:
+        places = {"a": 1, "b": 2, "c": 3}
+        column = pa.array([ids and [places[one] for one in ids] for ids in lists], pa.list_(pa.int64()))
+    found = fm.retrieval_consistency(pa.array(queries, pa.string()), column, k=k, against="first").score
+    assert math.isnan(found) if expected is None else found == expected
+    kept = [(query, answer) for query, _, answer in rows if query is not None and answer is not None]
+    expected = reference.as_the_first(*zip(*kept, strict=True)) if kept else None
+    texts = pa.array(answers, pa.string())
+    rate = fm.response_exact_match_rate(texts, pa.array(queries, pa.string()), against="first")
+    assert math.isnan(rate.score) if expected is None else rate.score == expected
+    assert rate.n_pairs == len(kept) - len({query for query, _ in kept})
+    assert rate.n_missing == len(rows) - len(kept)
+
+
+def test_against_first_and_pairs_differ():
+    queries, lists = ["q"] * 3, [["a", "b"], ["b", "a"], ["a", "b"]]
+    assert fm.retrieval_consistency(queries, lists).score == 1.0
+    assert fm.retrieval_consistency(queries, lists, against="first").score == 0.5
+    answers = ["x", "y", "y"]
+    assert fm.response_exact_match_rate(answers, queries).score == pytest.approx(1 / 3)
+    assert fm.response_exact_match_rate(answers, queries, against="first").score == 0.0
+
+
+CALLS = {
+    "question": ["q", "q", "q", "r", "r", "s", None],
+    "answer": ["a", "a", "b", "c", "c", "d", "e"],
+    "retrieved_ids": [["x"], ["x"], ["y"], ["z"], ["z"], ["w"], ["w"]],
+    "answer_embedding": [[1.0, 0.0]] * 7,
+    "answer_call": ["1", "1", "2", None, None, "3", "1"],
+}
+NAMES = ["response_exact_match_rate", "retrieval_consistency", "retrieval_rbo", "response_semantic_consistency"]
+
+
+def test_rows_that_share_a_call_are_counted_and_noted(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table(CALLS), path)
+    without = fm.score({name: column for name, column in CALLS.items() if name != "answer_call"}, NAMES)
+    assert not any("share a model call" in note for note in fm.summarize(without).notes)
+    in_memory = fm.summarize(fm.score(CALLS, NAMES))
+    in_files = fm.score(path, output=tmp_path / "s.parquet", metrics=NAMES).summary
+    again = fm.summarize(tmp_path / "s.parquet")
+    for summary in (in_memory, in_files, again):
+        assert summary.corpus == fm.summarize(without).corpus
+        [note] = [note for note in summary.notes if "share a model call" in note]
+        assert note == (
+            f"{', '.join(summary.corpus)}: 2 of 5 scored rows (40 %) share a model call with another row of their "
+            "question, so they are equal by construction; answer with repeats (--repeats K) to make a call for each"
+        )
+        assert set(summary.corpus) == set(NAMES)
+    found = fm.response_exact_match_rate(CALLS["answer"], CALLS["question"], CALLS["answer_call"])
+    assert (found.n_shared, found.n_rows, found.n_missing) == (2, 5, 1)
+    assert fm.response_exact_match_rate(CALLS["answer"], CALLS["question"]).n_shared == 0
+
+
+def test_answers_of_one_shared_call_are_noted_and_repeats_are_not():
+    answered = fm.answer({"question": ["a?", "b?", "a?"]}, lambda question: question)
+    summary = fm.summarize(fm.score(answered, "response_exact_match_rate"))
+    assert summary.corpus == {"response_exact_match_rate": 1.0}
+    assert any("2 of 2 scored rows (100 %) share a model call" in note for note in summary.notes)
+    repeated = fm.answer({"question": ["a?", "b?"]}, lambda question: question, repeats=2)
+    summary = fm.summarize(fm.score(repeated, "response_exact_match_rate"))
+    assert summary.corpus == {"response_exact_match_rate": 1.0}
+    assert not any("share a model call" in note for note in summary.notes)
+
+
+def test_infinite_answers_are_answers_without_a_score():
+    table = {"id": ["p", "p", "q", "q"], "m": [1.0, math.inf, 0.0, 1.0]}
+    report = fm.results.repeats(table, k=1, threshold=1)["m"]
+    assert (report.n_questions, report.n_answers, report.n_missing) == (2, 3, 1)
+    assert [rate.pass_at_k.value for rate in report.passes] == [0.75]

@@ -1,19 +1,31 @@
-"""Scores against labels: scipy and scikit-learn for the figures, a plain bootstrap for the intervals."""
+"""Scores against labels: scipy and scikit-learn for the figures, directions, and how rows meet labels."""
 
 from __future__ import annotations
 
+import io
+import json
 import math
 import warnings
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from scipy import stats
 from sklearn import metrics as sk
+from typer.testing import CliRunner
 
+import fastmetrics as fm
+from fastmetrics.cli.commands import load
+from fastmetrics.metrics.metric import REGISTRY
+from fastmetrics.results.summary import summarize
 from fastmetrics.results.validate import validate
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.raters import ALPHAS, KAPPAS, cohen_kappa, krippendorff_alpha
@@ -159,3 +171,344 @@ def test_all_intervals_are_at_the_confidence():
         widths.append([interval.high - interval.low for interval in intervals])
     assert len(widths[0]) > 6
     assert all(narrow < wide for narrow, wide in zip(*widths, strict=True))
+
+
+GOOD = [1, 1, 0, 1, 0, 0]
+LOW = [0.0, 0.2, 0.9, 0.1, 0.1, 1.0]
+HIGH = [1 - score for score in LOW]
+
+
+@pytest.mark.parametrize("name", sorted({m.better: name for name, m in REGISTRY.items() if m.level == "row"}.values()))
+def test_correct_metric_has_high_auc_in_either_direction(name: str) -> None:
+    lower = REGISTRY[name].better == "lower"
+    found = fm.validate({name: LOW if lower else HIGH}, GOOD)[name]
+    assert (found.better, found.opposed) == (REGISTRY[name].better, lower)
+    assert found.auc.value == pytest.approx(sk.roc_auc_score(GOOD, HIGH))
+    assert found.pearson.value == pytest.approx(np.corrcoef(LOW if lower else HIGH, GOOD)[0, 1])
+    called = [
+        score <= found.decision.threshold if lower else score >= found.decision.threshold
+        for score in (LOW if lower else HIGH)
+    ]
+    assert found.f1.value == pytest.approx(sk.f1_score(GOOD, called))
+
+
+def test_metric_options_and_lower_is_better_labels() -> None:
+    bad = [1 - good for good in GOOD]
+    scores = {"hallucination(window=5)": LOW, "latency_ms": LOW, "token_f1": HIGH, "mine": LOW, "answer_words": LOW}
+    found = fm.validate(scores, {"bad": bad}, better={"bad": "lower"})
+    auc = {name: metric.auc.value for name, metric in found.items()}
+    right = sk.roc_auc_score(bad, LOW)
+    assert auc == pytest.approx(dict.fromkeys(scores, right))
+    assert {name for name, metric in found.items() if metric.opposed} == {"token_f1"}
+    assert "low scores count as positive, by the declared directions: token_f1" in str(found)
+    good = fm.validate(scores, GOOD, better={"mine": "lower"})
+    assert {name for name, metric in good.items() if metric.opposed} == {
+        "hallucination(window=5)",
+        "latency_ms",
+        "mine",
+    }
+    assert good["answer_words"].better is None
+    assert good["answer_words"].auc.value == pytest.approx(sk.roc_auc_score(GOOD, LOW))
+    assert good["answer_words"].auc.value == pytest.approx(1 - good["mine"].auc.value)
+    table = good.to_arrow().to_pydict()
+    assert table["better"] == ["lower", "lower", "higher", "lower", None]
+    assert table["opposed"] == [True, True, False, True, False]
+    lines = str(good).splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("mine")] == ["lower", "≤"]
+    assert [line.split()[1] for line in lines if line.startswith("token_f1")] == ["higher", "≥"]
+
+
+def test_fixed_threshold_follows_the_better_direction() -> None:
+    found = fm.validate({"drift": [score / 5 for score in LOW]}, GOOD, thresholds={"drift": 0.02})["drift"]
+    assert found.decision.threshold == 0.02
+    assert found.decision.recall == sk.recall_score(GOOD, [score <= 0.1 for score in LOW])
+    assert found.agreement is None
+
+
+KINDS = {"passed": [True, False, None, True], "stars": [5, 1, 3, None], "fit": [0.875, 0.125, 0.5, 0.75]}
+FORMS = {
+    "dict": dict,
+    "pandas": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "objects": lambda columns: pd.DataFrame(columns, dtype=object),
+    "polars": pl.DataFrame,
+    "lazy": pl.LazyFrame,
+    "arrow": pa.table,
+    "rows": lambda columns: pl.DataFrame(columns).to_dicts(),
+    "batches": lambda columns: pa.table(columns).to_batches(max_chunksize=2),
+    "narrow": lambda columns: pa.table({**columns, "stars": pa.array(columns["stars"], pa.uint8())}),
+}
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_integers_and_booleans_are_scores(form: str) -> None:
+    table = FORMS[form]({"id": [4, 3, 2, 1], **KINDS, "why": ["a", "b", "c", "d"]})
+    summary = fm.summarize(table)
+    assert {name: (metric.mean, metric.n, metric.n_missing) for name, metric in summary.items()} == {
+        "passed": (2 / 3, 3, 1),
+        "stars": (3.0, 3, 1),
+        "fit": (0.5625, 4, 0),
+    }
+    if form != "objects":
+        assert summary.notes == []
+    found = fm.validate(table, {"id": [1, 2, 3, 4], "label": [1, 0, 0, 1]})
+    assert list(found) == list(KINDS)
+    assert (found["passed"].n, found["passed"].auc.value) == (3, 1.0)
+    assert found["passed"].agreement is not None
+    assert (found["stars"].n, found["stars"].auc.value) == (3, 1.0)
+
+
+def test_ids_labels_and_other_columns_are_not_scores() -> None:
+    frame = pd.DataFrame({"QID": [1, 2], "rank": [2**60, 1], "label": [1, 0], "fit": [0.5, 0.1]}, index=[7, 8])
+    assert list(fm.summarize(frame)) == ["rank", "label", "fit"]
+    assert list(fm.validate(frame, frame, label="label")) == ["rank", "fit"]
+    assert list(fm.validate(frame, frame, label="label", metrics="label,fit")) == ["label", "fit"]
+    assert list(fm.validate(frame, frame, label="label", on="rank")) == ["fit"]
+    scores = fm.score({"id": [1, 2], "answer": ["a", "b"], "reference": ["a", "c"]}, "token_f1,corpus_bleu,bleu")
+    kept = scores.append_column("year", pa.array([2024, 2025])).append_column("mine", pa.array([0.5, 1.0]))
+    assert list(fm.summarize(kept)) == ["token_f1", "bleu", "mine"]
+
+
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame])
+def test_mixed_object_column_is_excluded_and_named(kind: type) -> None:
+    rows = {"fit": [0.5, 1.0], "meta": [1, {"a": 2}], "label": [0, 1]}
+    summary = fm.summarize(kind(rows))
+    assert list(summary) == ["fit", "label"]
+    assert summary.notes == ["left out: column 'meta': row 0 is int, row 1 is dict; expected one type"]
+    found = fm.validate(kind(rows), [0, 1], metrics=["fit"])
+    assert "left out: column 'meta'" in str(found)
+
+
+def test_integer_scores_in_files(tmp_path: Path) -> None:
+    for suffix in ("parquet", "jsonl"):
+        path = tmp_path / f"scores.{suffix}"
+        frame = pd.DataFrame({"id": [1, 2, 3], "passed": [True, False, True], "stars": [3, 4, 5]})
+        frame.to_parquet(path) if suffix == "parquet" else frame.to_json(path, orient="records", lines=True)
+        summary = summarize(path)
+        assert {name: metric.mean for name, metric in summary.items()} == {"passed": 2 / 3, "stars": 4.0}
+
+
+def test_rows_of_a_group_belong_together(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    sessions = [f"s{number:02}" for number in generator.integers(0, 15, 90)]
+    scores = pa.table({"id": range(90), "fit": generator.random(90), "session": sessions})
+    label = (generator.random(90) < 0.5).astype(float)
+    order = generator.permutation(90)
+    labels = pa.table({"id": np.arange(90)[order], "good": label[order]})
+    groups = np.unique(sessions, return_inverse=True)[1]
+    expected = associate(scores["fit"], label, positive=1, clusters=groups)
+    found = fm.validate(scores, labels, cluster="session")
+    assert (found["fit"].auc, found["fit"].kendall) == (expected.auc, expected.kendall)
+    assert (found.cluster, found.n_clusters) == ("session", 15)
+    assert "95 % intervals over 15 groups of 'session'" in str(found)
+    assert found["fit"].auc != fm.validate(scores, labels)["fit"].auc
+    for column in (
+        sessions,
+        pd.Categorical(sessions),
+        pl.Series(sessions).cast(pl.Enum(sorted(set(sessions)))),
+        groups,
+    ):
+        beside = pd.DataFrame({"id": range(90), "good": label}).assign(session=column).iloc[order]
+        again = fm.validate(scores.drop_columns(["session"]), beside, label="good", cluster="session")
+        assert again["fit"].auc == expected.auc
+    named = tmp_path / "scores.parquet", tmp_path / "labels.csv"
+    scores.to_pandas().to_parquet(named[0])
+    labels.to_pandas().to_csv(named[1], index=False)
+    app = typer.Typer()
+    app.command()(load("validate"))
+    options = ["--cluster", "session", "--better", "fit=lower", "--json"]
+    fields = json.loads(CliRunner().invoke(app, [*map(str, named), *options]).stdout)
+    assert (fields["n_clusters"], fields["metrics"]["fit"]["opposed"]) == (15, True)
+    assert fields["metrics"]["fit"]["auc"]["value"] == pytest.approx(1 - expected.auc.value)
+    wrong = CliRunner().invoke(app, [*map(str, named), "--better", "fit"])
+    assert str(wrong.exception) == "--better 'fit': expected NAME=lower or NAME=higher"
+
+
+def test_one_group_gives_no_interval() -> None:
+    scores = {"id": ["a", "b", "c"], "fit": [0.1, 0.2, 0.3]}
+    one = fm.validate(scores, [1, 0, 1])["fit"]
+    alone = fm.validate({**scores, "of": [1, 1, 1]}, [1, 0, 1], cluster="of")["fit"]
+    for name in ("pearson", "spearman", "kendall", "auc", "f1"):
+        assert getattr(alone, name).value == getattr(one, name).value
+        assert math.isnan(getattr(alone, name).low)
+        assert math.isnan(getattr(alone, name).high)
+
+
+ANSWERS = pd.DataFrame(
+    {"answer": ["a b", "c", "a c", "d"], "reference": ["a b", "a b", "a b", "a b"], "label": [1, 0, 1, 0]},
+    index=["p", "q", "r", "s"],
+)
+
+
+def test_frames_without_ids_are_matched_by_row_labels() -> None:
+    scores = fm.score(ANSWERS, "token_f1")
+    for labels in (ANSWERS[["label"]], ANSWERS["label"], pa.Table.from_pandas(ANSWERS[["label"]])):
+        found = fm.validate(scores, labels)
+        assert (found.joined_by, found["token_f1"].auc.value) == ("position", 1.0)
+    for scored in (scores, scores.to_pandas()):
+        for labels in (ANSWERS[["label"]].iloc[[2, 0, 3, 1]], ANSWERS["label"].sort_index(ascending=False)):
+            found = fm.validate(scored, labels)
+            assert (found.joined_by, found["token_f1"].auc.value) == ("row labels", 1.0)
+    elsewhere = ANSWERS[["label"]].reset_index(drop=True)
+    assert fm.validate(scores.to_pandas().reset_index(drop=True), elsewhere).joined_by == "position"
+    assert fm.validate(scores, ANSWERS["label"].tolist()).joined_by == "position"
+    twice = ANSWERS.set_axis(["p", "q", "q", "s"])
+    assert fm.validate(fm.score(twice, "token_f1"), twice["label"]).joined_by == "position"
+
+
+def test_ids_take_precedence_over_row_labels() -> None:
+    frame = ANSWERS.assign(id=[1, 2, 3, 4])
+    mixed = frame[["id", "label"]].set_axis(pd.Index([1, "a", 2, "b"], dtype=object))
+    assert fm.validate(fm.score(frame, "token_f1"), mixed.iloc[::-1]).joined_by == "id"
+
+
+def test_the_strongest_of_many_noise_metrics_is_not_beyond_chance() -> None:
+    """Each interval of 95 % excludes 0.5 for some of 60 noise metrics; that of the strongest allows for the choice."""
+    generator = np.random.default_rng(2)
+    label, excluded, shown = np.repeat([0, 1], 40), 0, 0
+    for _ in range(10):
+        found = fm.validate({f"m{place}": generator.random(80) for place in range(60)}, label)
+        excluded += any(one.auc.low > 0.5 or one.auc.high < 0.5 for one in found.values())
+        assert found.best is not None
+        shown += found.best.beyond_chance
+        assert ("none of them is shown to rank better than chance" in str(found.notes)) == (
+            not found.best.beyond_chance
+        )
+    assert (excluded >= 7, shown <= 2) == (True, True)
+    assert fm.validate({"m": generator.random(80)}, label).best is None
+
+
+def test_reversed_labels_are_said_to_be_so() -> None:
+    generator = np.random.default_rng(4)
+    bad = np.repeat([0, 1], 30)
+    lengths = generator.random(60), 2 * generator.random(60)
+    scores = {"token_f1": (1 - bad + lengths[0]) / 2, "rouge1_f1": (1 - bad + lengths[1]) / 3}
+    found = fm.validate(scores, {"hallucinated": bad})
+    assert found.looks_reversed
+    assert found.notes[-1].startswith("labels look reversed: higher is better of token_f1, but it has AUC 0 [0, ")
+    assert found.notes[-1].endswith("if low values of 'hallucinated' are good, state it (better: hallucinated=lower)")
+    assert not fm.validate(scores, {"hallucinated": bad}, better={"hallucinated": "lower"}).looks_reversed
+    graded = fm.validate(scores, {"faults": bad + generator.integers(0, 3, 60)})
+    assert graded.looks_reversed
+    assert graded.best is not None
+    assert graded.best.measure == "spearman"
+
+
+SCORE_TABLE = pa.table(
+    {"id": ["a", "b", "c", "d", "e"], "f1": [0.1, 0.9, None, 0.4, 0.3], "judge": [0.0, 1.0, 1.0, math.nan, 1.0]}
+)
+
+
+LABEL_TABLE = pa.table({"id": ["e", "d", "x", "a", "b", "c"], "correct": [None, True, True, False, True, False]})
+
+
+def test_rows_are_matched_by_id_and_missing_ones_counted() -> None:
+    found = validate(SCORE_TABLE.slice(0, 5), LABEL_TABLE)
+    assert (found.joined_by, found.label, found.positive) == ("id", "correct", 1.0)
+    assert (found.n_rows, found.n_no_label, found.n_only_scores, found.n_only_labels) == (5, 1, 0, 1)
+    assert (found["f1"].n, found["f1"].n_no_score) == (3, 1)
+    assert found["f1"].auc.value == 1.0
+    assert found["f1"].decision.threshold == 0.4
+    assert found["judge"].n == 3
+    as_rater = found["judge"].agreement
+    assert as_rater is not None
+    assert as_rater.pairs[0].kappa.value == cohen_kappa([0, 1, 1], [0, 1, 0])
+    assert found["f1"].agreement is None
+    assert list(found) == ["f1", "judge"]
+    assert len(found) == 2
+    assert "5 rows paired by id; label 'correct'" in str(found)
+    assert "1 rows only in the labels" in str(found)
+    fewer = validate(SCORE_TABLE, LABEL_TABLE.slice(1), metrics=["judge"])
+    assert (fewer.n_only_scores, fewer.n_no_label, list(fewer)) == (1, 0, ["judge"])
+
+
+def test_ids_of_different_types_and_names() -> None:
+    scores = {"f1": [0.1, 0.9, 0.5], "q": pa.array([3, 1, None])}
+    labels = {"q": ["1", "2", "3", None], "correct": [1, 0, 0, 1]}
+    found = validate(scores, labels, on="q")
+    assert (found.n_rows, found.n_only_scores, found.n_only_labels) == (2, 1, 2)
+    assert found["f1"].auc.value == 1.0
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, None, 1, 1],
+        np.array([0, math.nan, 1, 1]),
+        pa.array([False, None, True, True]),
+        pa.chunked_array([[0, None], [1, 1]]),
+        pd.Series([0, None, 1, 1]),
+        pl.Series([0, None, 1, 1]),
+        {"correct": [0, None, 1, 1]},
+        pl.DataFrame({"correct": [0, None, 1, 1], "who": ["a", "b", "c", "d"]}),
+        [pa.table({"correct": [0, None]}), pa.table({"correct": [1, 1]})],
+    ],
+)
+def test_labels_are_matched_by_position_in_any_form(labels: object) -> None:
+    found = validate({"f1": [0.1, 0.5, 0.9, 0.4]}, labels)
+    assert (found.joined_by, found.n_rows, found.n_no_label) == ("position", 4, 1)
+    assert found["f1"].auc.value == 1.0
+
+
+def test_several_raters_in_columns_or_lists() -> None:
+    first, second = [1.0, 2.0, 4.0, None], [2.0, 2.0, 3.0, None]
+    scores = {"f1": [0.1, 0.2, 0.9, 0.3]}
+    columns = validate(scores, {"ann": first, "bob": second}, raters=["ann", "bob"])
+    lists = validate(scores, {"grades": [[1, 2], [2, 2], [4, 3], None]})
+    for found in (columns, lists):
+        assert found["f1"].n == 3
+        assert found["f1"].pearson.value == pytest.approx(np.corrcoef([0.1, 0.2, 0.9], [1.5, 2, 3.5])[0, 1])
+        assert found.raters is not None
+        assert found.raters.alpha_interval.value == krippendorff_alpha([first, second], level="interval")
+        assert found.positive is None
+        assert "graded" in str(found)
+    assert "grades[0] × grades[1]" in str(lists)
+    words = {"ann": ["yes", "no", "no", "no"], "bob": ["yes", "no", "yes", "no"], "truth": [1, 0, 1, 0]}
+    told = validate(scores, words, raters=["ann", "bob"], label="truth")
+    assert told.raters is not None
+    assert told.raters.pairs[0].kappa.value == 0.5
+    assert "ann × bob" in str(told)
+
+
+def test_graded_labels_with_a_positive_grade_and_a_fixed_threshold() -> None:
+    scores, labels = {"f1": [0.1, 0.5, 0.9, 0.4]}, [1, 3, 4, 2]
+    found = validate(scores, labels, positive=3, thresholds={"f1": 0.45})
+    assert found["f1"].auc.value == 1.0
+    assert found["f1"].decision.threshold == 0.45
+    assert found["f1"].f1.value == 1.0
+    assert validate(scores, [1, 2, 2, 1]).positive is None  # two grades of a sample are no classes
+
+
+def test_dictionary_json_arrow_and_tables() -> None:
+    found = validate(SCORE_TABLE, LABEL_TABLE)
+    table = found.to_arrow()
+    assert table["metric"].to_pylist() == ["f1", "judge"]
+    assert table["auc"].to_pylist() == [1.0, found["judge"].auc.value]
+    assert table["threshold"][0].as_py() == 0.4
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(found)
+    assert "judge × correct" in console.export_text()
+
+
+def test_validate_command(tmp_path: Path) -> None:
+    scores, labels = tmp_path / "scores.parquet", tmp_path / "labels.csv"
+    pq.write_table(SCORE_TABLE, scores)
+    LABEL_TABLE.to_pandas().to_csv(labels, index=False)
+    app = typer.Typer()
+    app.command()(load("validate"))
+    shown = CliRunner().invoke(app, [str(scores), str(labels)])
+    assert shown.exit_code == 0
+    assert shown.stdout == str(validate(SCORE_TABLE, LABEL_TABLE)) + "\n"
+    options = ["--metrics", "f1", "--json", "--on", "id", "--label", "correct"]
+    fields = json.loads(CliRunner().invoke(app, [str(scores), str(labels), *options]).stdout)
+    assert list(fields["metrics"]) == ["f1"]
+
+
+def test_id_column_is_not_a_label() -> None:
+    assert validate({"f1": [0.1, 0.2]}, {"id": [1, 2], "c": [0, 1]}).label == "c"
+
+
+def test_the_columns_about_a_judges_calls_are_no_metrics():
+    judged = {"row": [0, 1, 2, 3], "judge_x": [1.0, 2.0, 1.0, 3.0], "judge_x_repairs": [None] * 4}
+    judged |= {f"judge_x_{what}": [5, 6, 7, 9] for what in ("prompt_tokens", "completion_tokens", "latency_ms")}
+    assert list(validate(judged, [0, 1, 0, 1])) == ["judge_x"]
+    assert list(validate(judged, [0, 1, 0, 1], metrics=["judge_x_latency_ms"])) == ["judge_x_latency_ms"]

@@ -1,7 +1,8 @@
-"""A system does not pass a gate by failing: rows that only one run scores, and rows that neither failed nor scored."""
+"""The rows of a rule: those without a score, those of one run, those that it names, and how many it read."""
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 
@@ -15,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.results.gate import Gate
 from tests.reference.gate import drop_of_rule, mean_of_rule
+from tests.support.judge_server import judge_server, user_message
 from tests.support.program import jsonl, program
 
 N = 100
@@ -335,3 +338,270 @@ def test_an_infinite_score_is_no_failure_unless_the_baseline_has_one():
     assert (one.value, one.n, one.n_worst, one.met) == (1.0, 1, 0, True)
     (one,) = fm.gate(scores, "token_f1 >= 0.6 with n >= 1", baseline={"id": [1, 2], "token_f1": [1.0, 1.0]})
     assert (one.value, one.n, one.n_worst, one.met) == (0.5, 1, 1, False)
+
+
+LETTERED = 60
+SCORES = np.round(np.random.default_rng(1).random(LETTERED), 3)
+CHANGED = np.clip(SCORES - 0.001 * (np.arange(LETTERED) % 3), 0, 1)
+KINDS = {
+    "int64": pa.array([n % 2 for n in range(LETTERED)], pa.int64()),
+    "int8": pa.array([n % 2 for n in range(LETTERED)], pa.int8()),
+    "uint64": pa.array([n % 2 for n in range(LETTERED)], pa.uint64()),
+    "float64": pa.array([float(n % 2) for n in range(LETTERED)], pa.float64()),
+    "float32": pa.array([float(n % 2) for n in range(LETTERED)], pa.float32()),
+    "decimal": pa.array([n % 2 for n in range(LETTERED)]).cast(pa.decimal128(30, 3)),
+    "bool": pa.array([bool(n % 2) for n in range(LETTERED)]),
+    "text": pa.array([str(n % 2) for n in range(LETTERED)]),
+    "text of floats": pa.array([f"{n % 2}.0" for n in range(LETTERED)]),
+    "text of flags": pa.array([str(bool(n % 2)) for n in range(LETTERED)]),
+    "categories": pa.array([str(n % 2) for n in range(LETTERED)]).dictionary_encode(),
+    "flags with null": pa.array([None if n == 0 else bool(n % 2) for n in range(LETTERED)]),
+    "numbers with null": pa.array([None if n == 0 else float(n % 2) for n in range(LETTERED)]),
+    "many numbers": pa.array([1.0 if n % 2 else 10.0 + n for n in range(LETTERED)]),
+}
+
+
+def tables(column):
+    ids = [f"q{n}" for n in range(LETTERED)]
+    return [pa.table({"id": ids, "token_f1": scores, "g": column}) for scores in (SCORES, CHANGED)]
+
+
+@pytest.mark.parametrize("value", ["1", "1.0", "1e0", "true", "True"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_means_the_same_in_every_rule_and_column(kind, value):
+    old, new = tables(KINDS[kind])
+    odd = np.arange(LETTERED) % 2 == 1
+    for rule in ("token_f1 >= 0", "token_f1.p50 >= 0", "token_f1.low >= 0"):
+        (one,) = fm.gate(new, f"{rule} where g={value}")
+        assert (one.n, one.met, one.segment) == (30, True, f"g={value}")
+        assert "p50" in rule or one.value == pytest.approx(CHANGED[odd].mean(), abs=1e-15)
+    for rule in ("token_f1.drop <= 0.5", "token_f1.delta.point >= -1"):
+        (one,) = fm.gate(new, f"{rule} where g={value}", baseline=old)
+        assert (one.n, one.met) == (30, True)
+        assert abs(one.value) == pytest.approx((SCORES - CHANGED)[odd].mean(), abs=1e-15)
+
+
+def test_missing_values_dates_and_texts_are_named():
+    days = pa.array([datetime.date(2024, 1, 1 + n % 3) for n in range(LETTERED)])
+    for column, value, n in [
+        (days, "2024-01-02", 20),
+        (KINDS["flags with null"], "null", 1),
+        (KINDS["numbers with null"], "null", 1),
+        (pa.array(["null"] * 10 + [None] * 50), "null", 10),
+        (pa.array(["a, b"] * LETTERED), "*", 60),
+        (pa.array([2**62 + n % 2 for n in range(LETTERED)]), str(2**62 + 1), 30),
+    ]:
+        for rule, options in (("token_f1 >= 0", {}), ("token_f1.delta.point >= -1", {"baseline": tables(column)[0]})):
+            (one,) = fm.gate(tables(column)[1], f"{rule} where g={value}", min_n=1, **options)
+            assert one.n == n, (value, rule)
+
+
+def test_kept_columns_of_csv_have_the_same_rows(tmp_path):
+    rows = [
+        {"id": n, "answer": "a b", "reference": "a", "g": n % 2, "b": bool(n % 2), "x": n % 2 / 1.0}
+        for n in range(LETTERED)
+    ]
+    jsonl(tmp_path / "rows.jsonl", *rows)
+    for suffix in (".csv", ".parquet", ".jsonl"):
+        out = tmp_path / f"scores{suffix}"
+        fm.score(tmp_path / "rows.jsonl", output=out, metrics="token_f1", keep=["g", "b", "x"])
+        for where in ("g=1", "g=1.0", "b=true", "b=True", "b=1", "x=1", "x=1.0"):
+            rules = [f"token_f1 >= 0 where {where}", f"token_f1.drop.point <= 0 where {where}"]
+            assert [one.n for one in fm.gate(out, rules, baseline=out)] == [30, 30], (suffix, where)
+
+
+def test_a_rule_without_large_segments_is_no_pass():
+    old, new = tables(pa.array([f"s{n // 4}" for n in range(LETTERED)]))
+    for rule, options in (("token_f1 >= 0", {}), ("token_f1.drop.point <= 1", {"baseline": old})):
+        found = fm.gate(new, f"{rule} where g=*", **options)
+        assert (found.passed, len(found), found[0].reason) == (False, 1, "no segment has at least 5 rows")
+        assert found.verdict == "FAILED: 1 of 1 check not met"
+        found = fm.gate(new, f"{rule} where g=* with n >= 4", **options)
+        assert (found.passed, len(found)) == (True, 15)
+        found = fm.gate(new, f"{rule} where g=* with n >= 61", **options)
+        assert (found.passed, found[0].reason) == (False, "no segment has at least 61 rows")
+    nothing = pa.table({"token_f1": pa.array([], pa.float64()), "g": pa.array([], pa.string())})
+    found = fm.gate(nothing, "token_f1 >= 0 where g=*")
+    assert (found.passed, found[0].reason) == (False, "there are no rows")
+    assert not Gate("scores", [], None, 0.95).passed
+    assert Gate("scores", [], None, 0.95).verdict == "FAILED: no rule was checked"
+
+
+def test_the_program_fails_a_rule_that_met_no_rows(tmp_path):
+    _, new = tables(pa.array([f"s{n // 4}" for n in range(LETTERED)]))
+    pq.write_table(new, tmp_path / "new.parquet")
+    done = program("gate", tmp_path / "new.parquet", "-r", "token_f1 >= 0 where g=*", "--json", "-")
+    assert done.code == 6
+    told = json.loads(done.out)
+    assert (told["passed"], told["checks"][0]["reason"]) == (False, "no segment has at least 5 rows")
+    done = program("gate", tmp_path / "new.parquet", "-r", "token_f1 >= 0 where g=*", "--min-n", "4")
+    assert (done.code, "passed: 15 checks met" in done.out) == (0, True)
+    assert program("gate", tmp_path / "new.parquet", "-r", "token_f1 >= 0 where g=x").code == 3
+
+
+def test_large_segments_of_many_numbers_are_the_same_quarters_in_every_rule():
+    old, new = tables(pa.array([float(n) for n in range(LETTERED)]))
+    found = fm.gate(new, ["token_f1 >= 0 where g=*", "token_f1.drop.point <= 1 where g=*"], baseline=old)
+    assert [one.segment for one in found[:4]] == [one.segment for one in found[4:]]
+    assert [one.n for one in found] == [15] * 8
+
+
+def test_pandas_flags_with_missing_values():
+    frame = pd.DataFrame(
+        {"token_f1": SCORES, "g": pd.array([None, *[n % 2 == 1 for n in range(1, LETTERED)]], "boolean")}
+    )
+    assert fm.gate(frame, "token_f1 >= 0 where g=true")[0].n == 30
+    assert fm.gate(frame, "token_f1 >= 0 where g=false")[0].n == 29
+
+
+def test_rows_that_scoring_rejected_are_in_no_segment(tmp_path):
+    """Nobody knows their values, so they count in rules over all rows only, as worst scores or as lost counts."""
+    rows = [
+        {"id": n, "answer": f"on mat {n % 7}", "reference": f"on mat {n % 5}", "g": ["even", "odd"][n % 2]}
+        for n in range(40)
+    ]
+    lines = [json.dumps(row) for row in rows]
+    (tmp_path / "rows.jsonl").write_text("\n".join([*lines[:10], "{", "{", *lines[10:]]))
+    out, files = tmp_path / "scores.parquet", fm.tables.FileSettings(on_error="skip")
+    fm.score(tmp_path / "rows.jsonl", "token_f1,corpus_chrf", output=out, keep="g", keep_counts=True, files=files)
+    scores = pq.read_table(out).to_pylist()
+    means = {name: np.mean([row["token_f1"] for row in scores if row["g"] == name]) for name in ("even", "odd")}
+    (whole,) = fm.gate(out, "token_f1 >= 0.1")
+    assert (whole.n, whole.n_worst, whole.value) == (40, 2, pytest.approx(20 * (means["even"] + means["odd"]) / 42))
+    (lost,) = fm.gate(out, "corpus_chrf >= 1")
+    assert (lost.n, lost.n_worst, lost.met, lost.reason[:24]) == (40, 2, False, "2 rows have no score, an")
+    for name, mean in means.items():
+        (segment,) = fm.gate(out, f"token_f1 >= 0.1 where g={name}")
+        assert (segment.n, segment.n_worst, segment.value) == (20, 0, pytest.approx(mean))
+        (segment,) = fm.gate(out, f"corpus_chrf >= 1 where g={name}")
+        own = [row for row in rows if row["g"] == name]
+        expected = fm.corpus_chrf([row["answer"] for row in own], [row["reference"] for row in own]).score
+        assert (segment.n, segment.n_worst, segment.value) == (20, 0, pytest.approx(expected))
+
+
+COUNTED = 60
+MISSING = {n for n in range(COUNTED) if n % 4 == 1}
+"""The rows of the scores without an answer."""
+ADDED = range(COUNTED, COUNTED + 9)
+"""The rows that the baseline lacks."""
+OLD_MISSING = {n for n in range(COUNTED) if n % 5 == 2}
+LANGUAGES = ("en", "en", "ru")
+
+
+def answers(rows, missing):
+    """A table of answers, whose confidence is missing in further rows."""
+    return pa.Table.from_pylist(
+        [
+            {
+                "id": f"q{n:03}",
+                "language": LANGUAGES[n % 3],
+                "answer": None if n in missing else f"the cat sat on mat {n % 7}",
+                "reference": f"the cat sat on mat {n % 6}",
+                "confidence": None if n in (4, 8) else n % 10 / 10,
+            }
+            for n in rows
+        ]
+    )
+
+
+def scores(tmp_path, name, table, **options):
+    rows, path = tmp_path / f"{name}_rows.parquet", tmp_path / f"{name}.parquet"
+    pq.write_table(table, rows)
+    given = {"metrics": "token_f1,bleu,corpus_bleu,corpus_chrf,aurc", "keep": ["id", "language"], **options}
+    fm.score(rows, output=path, **given)
+    return path
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["sums", "counts of rows"])
+def runs(tmp_path_factory, request):
+    """The scores and the baseline, with or without the counts of corpus metrics for each row."""
+    folder = tmp_path_factory.mktemp("gate")
+    new = answers([*range(COUNTED), *ADDED], MISSING)
+    old = answers(range(COUNTED), OLD_MISSING)
+    return [scores(folder, name, table, keep_counts=request.param) for name, table in (("new", new), ("old", old))]
+
+
+SCORED = {n for n in [*range(COUNTED), *ADDED] if n not in MISSING}
+BOTH = {n for n in range(COUNTED) if n not in MISSING | OLD_MISSING}
+ENGLISH = {n for n in SCORED if LANGUAGES[n % 3] == "en"}
+"""Every rule, and the rows that it reads."""
+READ = {
+    "token_f1 >= 0": SCORED,
+    "token_f1.min >= 0": SCORED,
+    "token_f1.low >= 0": SCORED,
+    "token_f1 >= 0 where language=en": ENGLISH,
+    "token_f1.low >= 0 where language=en": ENGLISH,
+    "token_f1.delta.point >= -1": BOTH,
+    "token_f1.drop <= 1": BOTH,
+    "token_f1.drop <= 1 where language=en": BOTH & ENGLISH,
+    "corpus_bleu >= 0": SCORED,
+    "corpus_chrf >= 0": SCORED,
+    "aurc >= 0": SCORED - {4, 8},
+}
+WITH_COUNTS = {
+    "corpus_bleu.drop <= 100": BOTH,
+    "corpus_chrf >= 0 where language=en": ENGLISH,
+    "corpus_chrf.low >= 0": SCORED,
+}
+
+
+def check_n(rule, rows, scores, **options):
+    ignoring = f"{rule} with unpaired=ignore"
+    for least, met in ((len(rows), True), (len(rows) + 1, False)):
+        (one,) = fm.gate(scores, f"{ignoring}, n >= {least}", **options)
+        assert (one.n, one.met, one.to_dict()["n"]) == (len(rows), met, len(rows))
+        assert met or one.reason.startswith(f"{len(rows)} rows with a score, expected at least {least}")
+        assert f"n = {len(rows)}" in one.basis
+        (one,) = fm.gate(scores, ignoring, min_n=least, **options)
+        assert (one.n, one.met) == (len(rows), met)
+
+
+@pytest.mark.parametrize(("rule", "rows"), READ.items(), ids=READ)
+def test_n_is_that_of_the_rows_that_a_rule_reads(runs, rule, rows):
+    scores, baseline = runs
+    if "drop" not in rule and "delta" not in rule:
+        check_n(rule, rows, scores)
+    check_n(rule, rows, scores, baseline=baseline)
+
+
+@pytest.mark.parametrize(("rule", "rows"), WITH_COUNTS.items(), ids=WITH_COUNTS)
+def test_n_of_counted_rows(runs, rule, rows, request):
+    if "sums" in request.node.name:
+        return
+    check_n(rule, rows, runs[0], baseline=runs[1])
+
+
+def test_n_of_metrics_that_read_stored_lists(tmp_path):
+    rows = [{"id": n, "ratings": None if n < 8 else [n % 3, (n + n % 2) % 3]} for n in range(30)]
+    path = scores(tmp_path, "rated", pa.Table.from_pylist(rows), metrics="rater_agreement", keep=["id"])
+    rule = "rater_agreement.alpha_nominal >= -1"
+    check_n(rule, set(range(8, 30)), path)
+    found = fm.gate(path, rule)
+    assert (found.passed, found[0].n_worst) == (False, 8)
+    assert "8 rows have no score" in found[0].reason
+
+
+def test_rows_that_miss_an_input_of_a_corpus_metric_are_not_passed_over(runs):
+    for rule in ("corpus_bleu >= 0", "corpus_chrf >= 0", "aurc >= 0"):
+        (one,) = fm.gate(runs[0], rule)
+        assert (one.met, one.n_worst) == (False, COUNTED + len(ADDED) - len(READ[rule]))
+        assert "have no score" in one.reason
+
+
+def test_shares_of_missing_and_failed_rows_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    answers = ["a", "a", None, "bad", "bad", "a", None, "bad", "a", "a"]
+    path = jsonl(
+        tmp_path / "rows.jsonl", *({"id": n, "question": f"q {n}", "answer": a} for n, a in enumerate(answers))
+    )
+    fault = lambda body, seen: "400" if "bad" in user_message(body) else None  # noqa: E731
+    with judge_server(draw=fault) as judge:
+        settings = fm.models.JudgeSettings(
+            "safety", "m", base_url=judge.url, store=tmp_path / "s.sqlite", concurrency=1
+        )
+        fm.judge(path, settings, output=tmp_path / "o.parquet")
+    expected = {"n": 5, "n_missing": 2, "n_error": 3, "share_missing": 0.2, "share_error": 0.3}
+    for figure, value in expected.items():
+        for sign, passes in ((">=", True), ("<=", True), (">", False)):
+            rule = f"judge_safety.{figure} {sign} {value}"
+            assert fm.gate(tmp_path / "o.parquet", [rule]).passed is passes, rule
