@@ -9,6 +9,7 @@ every score shares what it can.  As a program it is the whole job, from one Parq
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import re
 import string
@@ -25,7 +26,6 @@ Strings = list[str]
 Scores = list[float]
 
 LIGHT_STRIP = ".,!?;:()[]{}\"'`«»“”‘’…"
-NO_PUNCTUATION = {code: None for code in range(sys.maxunicode) if unicodedata.category(chr(code)).startswith("P")}
 NO_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
 WORD = re.compile(r"\w+")
 ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -38,6 +38,12 @@ MARKERS = (
 )
 
 
+@functools.cache
+def no_punctuation() -> dict[int, None]:
+    """What ``str.translate`` takes to delete the punctuation of Unicode."""
+    return {code: None for code in range(sys.maxunicode) if unicodedata.category(chr(code)).startswith("P")}
+
+
 def light(lower: str) -> set[str]:
     """Distinct white-space tokens of a lower-cased text, stripped of punctuation."""
     return {stripped for token in lower.split() if (stripped := token.strip(LIGHT_STRIP))}
@@ -45,7 +51,7 @@ def light(lower: str) -> set[str]:
 
 def plain(lower: str) -> Strings:
     """Tokens of a lower-cased text without any punctuation."""
-    return lower.translate(NO_PUNCTUATION).split()
+    return lower.translate(no_punctuation()).split()
 
 
 def squad(text: str) -> Strings:

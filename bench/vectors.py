@@ -1,8 +1,8 @@
-"""Vectors: ours beside scikit-learn, FAISS, NumPy and bm25s, in turns, on the same rows; into ``bench/results``.
+"""Vectors: ours beside scikit-learn, NumPy and bm25s, in turns, on the same rows; into ``bench/results``.
 
 ::
 
-    python -m bench.vectors moments self-join      two of the contests
+    python -m bench.vectors moments exact          two of the contests
     python -m bench.vectors match --data FOLDER    questions and FAQ of real rows (the folder FASTMETRICS_DATA names)
 """
 
@@ -13,7 +13,6 @@ import json
 import os
 import resource
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.compare import RESULTS, calls, run
+from bench.compare import RESULTS, calls
 from bench.machine import machine
 
 DIM = 384
@@ -92,49 +91,6 @@ def exact(rows: int, repeats: int) -> list[dict[str, Any]]:
     ]
 
 
-def self_join(rows: int, repeats: int) -> list[dict[str, Any]]:
-    """The 10 nearest of every row, once each: exact, approximate, FAISS's flat index, scikit-learn's brute force."""
-    import faiss
-    from sklearn.neighbors import NearestNeighbors
-
-    import fastmetrics as fm
-
-    corpus = clustered(rows)
-    for method in ("exact", "ivf"):
-        fm.vectors.nearest(corpus[:2000], method=method)  # compiles
-
-    def flat() -> object:
-        index = faiss.IndexFlatIP(DIM)
-        index.add(corpus)
-        return index.search(corpus, 11)
-
-    def brute() -> object:
-        return NearestNeighbors(n_neighbors=11, metric="cosine", algorithm="brute").fit(corpus).kneighbors(corpus)
-
-    sides: dict[str, Callable[[], Any]] = {
-        "approximate": lambda: fm.vectors.nearest(corpus),
-        "approximate, 4-bit codes": lambda: fm.vectors.nearest(corpus, method="pq"),
-        "exact": lambda: fm.vectors.nearest(corpus, method="exact"),
-        "FAISS flat": flat,
-        "scikit-learn brute": brute,
-    }
-    neighbors, results = {}, []
-    for name, side in sides.items():
-        began, used = time.perf_counter(), time.process_time()
-        neighbors[name] = side()
-        clock, processor = time.perf_counter() - began, time.process_time() - used
-        name = f"10 nearest of every row, {name}"
-        results.append(
-            {"name": name, "rows": rows, "seconds": round(clock, 1), "processor_seconds": round(processor, 1)}
-        )
-        print(results[-1], file=sys.stderr, flush=True)
-    truth = neighbors["exact"].ids.tolist()
-    for result, near in zip(results, (neighbors["approximate"], neighbors["approximate, 4-bit codes"]), strict=False):
-        hits = [len(set(a) & set(b)) for a, b in zip(near.ids.tolist(), truth, strict=True)]
-        result |= {"method": near.method, "recall_reported": near.recall, "recall_true": float(np.mean(hits)) / 10}
-    return results
-
-
 def match(rows: int, repeats: int) -> list[dict[str, Any]]:
     """Questions against the rows of a FAQ: scikit-learn's sparse product, and bm25s compiled by Numba."""
     from pyarrow import parquet
@@ -203,62 +159,10 @@ def _match(kind: str, user_questions: list[str], faq: list[str], repeats: int) -
     return [result | distinct for result in results]
 
 
-def coverage(rows: int, repeats: int) -> list[dict[str, Any]]:
-    """How often the sampled Euclidean mean lies within 1.96 of its standard errors, in 200 trials."""
-    import fastmetrics as fm
-
-    corpus = clustered(rows, 64)
-    truth = fm.vectors.geometry(corpus, metric="euclidean", k=1).avg_pairwise_distance
-    inside, errors = 0, []
-    for seed in range(200):
-        measured = fm.vectors.geometry(corpus, metric="euclidean", k=1, exact_work=1.0, sample=2, seed=seed)
-        error = measured.estimates["avg_pairwise_distance"].standard_error or 0.0
-        errors.append(error / truth)
-        inside += abs(measured.avg_pairwise_distance - truth) <= 1.96 * error
-    name = "share of 200 trials in which 1.96 standard errors hold the Euclidean mean"
-    return [{"name": name, "rows": rows, "share": inside / 200, "relative_standard_error": float(np.mean(errors))}]
-
-
-def million(rows: int, repeats: int) -> list[dict[str, Any]]:
-    """All twelve values of a .npy file, in a process of its own: seconds and peak memory."""
-    results = []
-    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
-        path = Path(folder) / "vectors.npy"
-        np.save(path, clustered(rows))
-        for metric in ("cosine", "euclidean"):
-            command = ["-m", "fastmetrics", "vectors", "geometry", str(path), "--metric", metric]
-            ran = run(command)
-            seconds = round(ran.seconds, 1)
-            results.append({"name": f"geometry, {metric}", "rows": rows, "seconds": seconds, "peak_mb": ran.peak_mb})
-    return results
-
-
-def grounding(rows: int, repeats: int) -> list[dict[str, Any]]:
-    """Grounding of made answers with citations, before and after the cache holds their embeddings."""
-    from bench import data
-
-    with tempfile.TemporaryDirectory() as folder:
-        path, out, cache = (str(Path(folder) / name) for name in ("rows.parquet", "scores.parquet", "cache"))
-        data.write(path, rows, contexts=True)
-        spec = f"(cache={cache!r})"
-        metrics = f"grounding_overlap{spec},overlap_faithfulness{spec},abstained,idk_citations"
-        command = ["-m", "fastmetrics", "score", path, "-o", out, "--overwrite", "--quiet", "-m", metrics]
-        results = []
-        for name in ("grounding suite, empty cache", "grounding suite, cached embeddings"):
-            ran = run(command)
-            per_second = round(rows / ran.seconds)
-            results.append({"name": name, "rows": rows, "rows_per_second": per_second, "peak_mb": ran.peak_mb})
-        return results
-
-
 CONTESTS: dict[str, tuple[Callable[[int, int], list[dict[str, Any]]], int]] = {
     "moments": (moments, 1_000_000),
     "exact": (exact, 20_000),
-    "self-join": (self_join, 100_000),
     "match": (match, 100_000),
-    "coverage": (coverage, 20_000),
-    "million": (million, 1_000_000),
-    "grounding": (grounding, 100_000),
 }
 
 

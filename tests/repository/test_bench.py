@@ -1,7 +1,6 @@
 """The benchmarks' own honesty: the same rows for a seed, and peers that give the definitions' numbers."""
 
 import math
-import re
 import shutil
 import subprocess
 import sys
@@ -10,10 +9,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from bench import compare, data, limits, peers
+from bench import compare, data, peers
 from bench.kernels import BENCHES, Rows
 from tests.reference import lexical
-from tests.support.optional_parts import NO_COMPILER
 from tests.support.program import ROOT
 
 
@@ -24,18 +22,6 @@ def test_rows_depend_on_the_seed_alone(tmp_path: Path) -> None:
     assert Path(one).read_bytes() == Path(two).read_bytes()
     assert pq.read_table(one).equals(data.table(300, seed=3))
     assert not data.table(300, seed=4)["answer"].equals(data.table(300, seed=3)["answer"])
-
-
-def test_shape_of_the_rows() -> None:
-    table = data.table(2000, contexts=True)
-    for name, length in (("question", 10), ("answer", 60), ("reference", 60)):
-        texts = [re.sub(r" \[\d+\]", "", text) for text in table[name].to_pylist()]
-        assert {len(text.split()) for text in texts} == {length}
-    assert sum(re.search("[а-я]", text) is not None for text in table["answer"].to_pylist()) == 100
-    assert all(re.search(r"\[[1-3]\]\.", text) for text in table["answer"].to_pylist())
-    assert {len(passages) for passages in table["contexts"].to_pylist()} == {data.PASSAGES}
-    row = table.slice(0, 1).to_pylist()[0]
-    assert row["total_tokens"] == row["prompt_tokens"] + row["completion_tokens"]
 
 
 def test_peers_equal_the_definitions() -> None:
@@ -66,24 +52,6 @@ def test_benchmarks_of_kernels_run(tmp_path: Path) -> None:
     for calls in BENCHES.values():
         for call in calls.values():
             call(rows)
-
-
-def test_peers_score_a_file_and_copy_it(tmp_path: Path) -> None:
-    source, scores, copied = (str(tmp_path / name) for name in ("rows.parquet", "scores.parquet", "copied.parquet"))
-    data.write(source, 500)
-    peers.score_file(source, scores)
-    peers.copy_file(source, copied, threads=1)
-    for path in (scores, copied):
-        assert pq.read_metadata(path).num_rows == 500
-        assert pq.read_schema(path).names == list(peers.METRICS)
-
-
-@pytest.mark.full
-@pytest.mark.skipif(sys.platform != "linux" or shutil.which("gcc") is None, reason=NO_COMPILER)
-def test_the_limits_are_measured() -> None:
-    steps = limits.measure(50, 1, "multisets")
-    assert [step["name"] for step in steps] == ["multisets compared"]
-    assert 2 < steps[0]["instructions_per_word"] < 100
 
 
 def test_the_example_files_are_what_their_script_writes(tmp_path: Path) -> None:
