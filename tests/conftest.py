@@ -36,7 +36,7 @@ settings.register_profile(
 settings.register_profile("full", settings.get_profile("fastmetrics"), max_examples=80)
 settings.register_profile("thorough", settings.get_profile("random"), max_examples=2000)
 
-EXAMPLES = {"test_docs.py", "test_recipes.py", "test_shipped_rows.py", "test_coming_from.py"}
+EXAMPLES = {"test_docs.py", "test_recipes.py", "test_shipped_rows.py"}
 """The files of tests that run the examples of pages, and score the rows that are shipped."""
 
 LARGE = {"driver", "postgres_process", "s3_process"}

@@ -1,5 +1,7 @@
-"""Arrow data that claims to lie where it does not is refused before anything reads it, in every layout, everywhere."""
+"""Arrow data that is invalid, dictionaries and every kind of column."""
 
+import functools
+import random
 import struct
 
 import numpy as np
@@ -9,11 +11,21 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base import arrays as intact
-from fastmetrics.base.errors import FileFormatError, InputError
+from fastmetrics.base.column_names import COLUMNS
+from fastmetrics.base.errors import ColumnError, FastmetricsError, FileFormatError, InputError
+from fastmetrics.metrics.grounding import grounding_evidence
+from fastmetrics.scoring.metric_functions import callable_of
+from fastmetrics.stats.labels import clusters_of
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.readers import cell_bytes
+from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.vector_arrays import Vectors
+from tests.support.column_kinds import TABLES, kinds
+from tests.support.every_metric import CASES, READERS, columns
+from tests.support.goldens import refused
 from tests.support.program import program
+from tests.support.public_functions import CALLS, EXCEPTIONS, as_plain, public
+from tests.support.strategies import coded, coded_lists
 
 FAR = 1_000_000_000
 TEXT = ["Paris", None, "in the city of light and of long words", ""]
@@ -119,15 +131,13 @@ def test_offsets_beyond_buffers_raise(name):
     damaged = DAMAGED[name]()
     intact.check(damaged.array, "before")
     array = damaged.spoil()
-    with pytest.raises(InputError, match=r"^column 'answer': the data are damaged: "):
-        intact.check(array, "column 'answer'")
+    refused(InputError, "answer", intact.check, array, "column 'answer'")
     with pytest.raises(FileFormatError):
         intact.check(pa.chunked_array([array]), "t.arrow", FileFormatError)
 
 
 def test_no_array_has_more_rows_than_the_format_allows():
-    with pytest.raises(InputError, match="2,147,483,648 rows in one chunk"):
-        intact.check(pa.nulls(2**31), "column 'answer'")
+    refused(InputError, "2 147 483 648", lambda: intact.check(pa.nulls(2**31), "column 'answer'"))
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -155,12 +165,9 @@ def test_tables_in_memory_are_checked_at_every_entry_point(name):
     run = pa.table({"query_id": array, "doc_id": array, "score": pa.array([0.5] * 4)})
     damaged.spoil()
     for given in tables:
-        with pytest.raises(InputError, match=rf"'{'reference' if lists else 'answer'}'.*damaged"):
-            fm.score(given, metrics=["token_f1"], threads=1)
-    with pytest.raises(InputError, match=rf"'{'reference' if lists else 'answer'}'.*damaged"):
-        fm.token_f1(**columns)
-    with pytest.raises(InputError, match="damaged"):
-        fm.rank(run, {"q": {"d": 1}})
+        refused(InputError, f"{'reference' if lists else 'answer'}", fm.score, given, metrics=["token_f1"], threads=1)
+    refused(InputError, f"{'reference' if lists else 'answer'}", fm.token_f1, **columns)
+    refused(InputError, "damaged", fm.rank, run, {"q": {"d": 1}})
 
 
 @pytest.mark.parametrize("type_", [pa.list_(pa.float32()), pa.large_list(pa.float64())])
@@ -171,8 +178,7 @@ def test_vectors_in_memory_are_checked(type_):
     array = pa.Array.from_buffers(type_, 2, [None, pa.py_buffer(kept)], children=[values])
     assert Vectors.of(array).rows == 2
     kept[:] = [FAR, FAR + 3, FAR + 6]
-    with pytest.raises(InputError, match="damaged"):
-        Vectors.of(array)
+    refused(InputError, "damaged", Vectors.of, array)
 
 
 # Arrow reads these offsets to determine how many bytes to write.
@@ -216,8 +222,7 @@ def test_more_rows_than_the_buffers_hold_are_refused(name, rows, file, make, tmp
     data = (tmp_path / file).read_bytes()
     (tmp_path / file).write_bytes(data.replace(struct.pack("<q", 77), struct.pack("<q", rows)))
     source = open_source(file)
-    with pytest.raises(FileFormatError, match=f"^{file}"):
-        list(source.chunks(source.select({"id": "any"})))
+    refused(FileFormatError, f"{file}", lambda: list(source.chunks(source.select({"id": "any"}))))
 
 
 def test_damaged_unused_column_is_not_read(tmp_path):
@@ -275,5 +280,204 @@ def test_batches_of_rows_are_checked(name, kind):
     table = pa.table({"answer": column.array, "reference": pa.nulls(4, pa.string())})
     batch = table if kind == "table" else table.to_batches()[0]
     column.spoil()
-    with pytest.raises(InputError, match=r"'answer': the data are damaged"):
-        fm.scorer("exact_match")(batch)
+    refused(InputError, "answer", lambda: fm.scorer("exact_match")(batch))
+
+
+ROWS = 60
+WORDS = ["Apples", "Bread", "Cheese", "Dates"]
+KINDS = ("dictionary with holes", "sliced dictionary with holes", "chunked dictionary with holes")
+
+
+def letters(texts):
+    """A made-up model: how often each small letter occurs."""
+    return np.array([[text.lower().count(chr(97 + code)) for code in range(26)] for text in texts], np.float32)
+
+
+def disguised(values, seed=0):
+    """An Arrow column, and the same as dictionaries."""
+    make = coded_lists if hasattr(values.type, "value_type") else coded
+    return {"plain": values, **dict(make(values, random.Random(seed)))}
+
+
+def made(seed=0):
+    """Rows with answers that cite contexts, some of them null."""
+    chance = random.Random(seed)
+    answers = [chance.choice((None, *(f"{word} [{n}]." for word in WORDS for n in (1, 2)))) for _ in range(ROWS)]
+    single = [chance.choice((None, *WORDS)) for _ in range(ROWS)]
+    lists = [chance.choice((None, [], [chance.choice((None, *WORDS)), chance.choice(WORDS)])) for _ in range(ROWS)]
+    return pa.array(answers), pa.array(single), pa.array(lists)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_dictionary_columns_score_as_their_values(name):
+    given = {column: pa.array(values) for column, values in columns(name, ROWS).items()}
+    expected = callable_of(name)(**given)
+    scored = repr(fm.score(given, [name])[name].to_pylist())
+    forms = {column: disguised(values) for column, values in given.items()}
+    for kind in KINDS:
+        alike = {column: form[kind] for column, form in forms.items()}
+        assert callable_of(name)(**alike).tobytes() == expected.tobytes(), kind
+        assert repr(fm.score(alike, [name])[name].to_pylist()) == scored, kind
+    for column, form in forms.items():
+        kinds = KINDS if COLUMNS[column].kind == "vector" else form
+        for kind in kinds:
+            values = form[kind]
+            assert callable_of(name)(**{**given, column: values}).tobytes() == expected.tobytes(), (column, kind)
+
+
+@pytest.mark.parametrize("name", ["grounding_overlap", "overlap_faithfulness"])
+def test_contexts_cited_by_number(name):
+    answers, single, lists = made()
+    embedder = Embedder(letters)
+    for contexts in (single, lists):
+        expected = callable_of(name)(answers, contexts, embedder=embedder)
+        assert 0 < np.nanmean(expected) < 1
+        evidence = grounding_evidence(answers, contexts, embedder=embedder)
+        for (kind, one), other in zip(disguised(contexts).items(), [*disguised(answers).values()] * 2, strict=False):
+            assert callable_of(name)(other, one, embedder=embedder).tobytes() == expected.tobytes(), kind
+            assert grounding_evidence(other, one, embedder=embedder).equals(evidence), kind
+
+
+def test_an_answerable_question_is_one_with_a_reference():
+    _, single, lists = made(1)
+    for references in (single, lists):
+        expected = fm.overlap_faithfulness(
+            ["I don't know."] * ROWS, single, reference=references, embedder=Embedder(letters)
+        )
+        assert len(set(expected.tolist()) - {np.nan}) > 1
+        for kind, one in disguised(references).items():
+            found = fm.overlap_faithfulness(["I don't know."] * ROWS, single, reference=one, embedder=Embedder(letters))
+            assert found.tobytes() == expected.tobytes(), kind
+
+
+def test_repeats_are_equal_values_and_null_repeats_nothing():
+    answers, questions, lists = made(2)
+    vectors = np.random.default_rng(0).normal(size=(ROWS, 3))
+    ids = pa.array([None if ids is None else [one or "-" for one in ids] for ids in lists.to_pylist()])
+
+    def figures(answer, question, ranking):
+        return (
+            fm.response_exact_match_rate(answer, question),
+            fm.response_semantic_consistency(vectors, question),
+            fm.retrieval_consistency(question, ranking),
+            fm.retrieval_rbo(question, ranking),
+        )
+
+    expected = figures(answers, questions, ids)
+    forms = [disguised(one, seed) for seed, one in enumerate((answers, questions, ids))]
+    for kind in KINDS:
+        assert figures(*(form[kind] for form in forms)) == expected, kind
+    for kind, ranking in forms[2].items():
+        assert figures(answers, questions, ranking) == expected, kind
+
+
+def test_an_id_that_is_null_in_a_dictionary_is_refused_as_any_null_id():
+    holes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 3]), holes)
+    refused(ColumnError, "retrieved_ids 1", fm.retrieval_recall, lists, [["a"], ["a"]])
+    refused(ColumnError, "relevant_ids 1", fm.retrieval_recall, [["a"], ["a"]], lists)
+
+
+def test_texts_to_vectors_matches_and_bots():
+    _, texts, _ = made(3)
+    faq = pa.array([*WORDS, None, "Bread and Cheese"])
+    expected = Embedder(letters).embed(texts), fm.retrieval.match_faq(texts, faq, k=2)
+    replies = fm.retrieval.StrictMatchBot({"question": faq, "answer": faq}).answer_all(texts)
+    assert replies["answer"].null_count < ROWS
+    for (kind, one), other in zip(disguised(texts).items(), disguised(faq).values(), strict=True):
+        np.testing.assert_array_equal(Embedder(letters).embed(one), expected[0], kind)
+        found = fm.retrieval.match_faq(one, other, k=2)
+        np.testing.assert_array_equal(found.index, expected[1].index, kind)
+        np.testing.assert_array_equal(found.score, expected[1].score, kind)
+        bot = fm.retrieval.StrictMatchBot({"question": other, "answer": other})
+        assert bot.answer_all(one).equals(replies), kind
+
+
+def test_ratings_ids_of_labels_and_groups():
+    chance = random.Random(4)
+    one, other = (pa.array(chance.choices((None, "bad", "fair", "good"), k=ROWS)) for _ in range(2))
+    names = pa.array([None if row % 9 == 0 else f"q{row}" for row in range(ROWS)])
+    groups = pa.array([f"g{row % 5}" for row in range(ROWS)])
+    scores = [row * 7 % 11 / 11 for row in range(ROWS)]
+    labels = pa.array([float(row % 3 > 0) for row in range(ROWS)])
+
+    def figures(one, other, names, groups):
+        table = {"id": names, "fit": scores, "group": groups}
+        judged = {"id": names.to_pylist()[::-1], "label": labels[::-1]}
+        found = fm.validate(pa.table(table), judged, metrics="fit", cluster="group")
+        return fm.stats.agreement([one, other]), found.to_dict()
+
+    expected = figures(one, other, names, groups)
+    forms = [disguised(values, seed) for seed, values in enumerate((one, other, names, groups))]
+    for kind in KINDS:
+        assert repr(figures(*(form[kind] for form in forms))) == repr(expected), kind
+    holes = {"scores": pa.table({"group": disguised(other)["chunked dictionary with holes"]})}
+    with pytest.raises(ColumnError, match=rf"row {other.to_pylist().index(None)}: the group is null"):
+        clusters_of(holes, "group", np.arange(ROWS))
+
+
+NAMES = sorted(set(CALLS) - set(CASES) | set(CALLS) & set(READERS))
+"""Functions of columns and tables; of the metrics of rows, one for each way of reading columns."""
+TYPED = ("Polars", "pandas nullable", "pandas Arrow")
+"""Kinds besides those of Arrow that have a type even without rows."""
+
+
+def test_every_public_name_is_called_or_excepted():
+    called = {name.partition(" ")[0] for name in CALLS}
+    assert set(public()) == {*called, *EXCEPTIONS}
+    assert not called & set(EXCEPTIONS)
+
+
+def result(one, columns):
+    """What the function returns, or the text of its error."""
+    try:
+        return as_plain(one.call(columns) if one.tables else one.call(**columns))
+    except (FastmetricsError, AssertionError) as error:
+        return str(error)
+
+
+@functools.cache
+def expected(name):
+    one = CALLS[name]
+    return as_plain(one.call(one.columns) if one.tables else one.call(**one.columns))
+
+
+def some(names, name, full):
+    """All kinds, or every third of them, from another one on for each function."""
+    return names if full else names[NAMES.index(name) % 3 :: 3]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_of_every_kind_give_the_same_result(name, full):
+    one = CALLS[name]
+    forms = {column: kinds(values, seed) for seed, (column, values) in enumerate(one.columns.items())}
+    for kind in some([*dict.fromkeys(kind for form in forms.values() for kind in form)], name, full):
+        columns = {column: form.get(kind, form["list"]) for column, form in forms.items()}
+        assert result(one, columns) == expected(name), kind
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not CALLS[name].tables])
+def test_columns_of_few_rows_give_the_same_result_or_error(name, full):
+    one = CALLS[name]
+    forms = {column: kinds(values, seed) for seed, (column, values) in enumerate(one.columns.items())}
+    names = some([*dict.fromkeys(kind for form in forms.values() for kind in form)], name, full)
+    for n in (0, 1, 2, 5):
+        first = result(one, {column: form["Arrow"][:n] for column, form in forms.items()})
+        for kind in names if n else [kind for kind in names if kind in TYPED or kind.startswith("Arrow")]:
+            columns = {column: form.get(kind, form["Arrow"])[:n] for column, form in forms.items()}
+            assert result(one, columns) == first, (kind, n)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if CALLS[name].tables])
+def test_tables_of_every_kind_give_the_same_result(name, full):
+    for kind in some([*TABLES], name, full):
+        assert result(CALLS[name], TABLES[kind](CALLS[name].columns)) == expected(name), kind
+
+
+def test_null_text_has_no_characters_whatever_lies_beneath():
+    """The introduction of an answer without a question is judged by the answer's own words."""
+    answers, questions = ["The tower was built. In conclusion, the tower."] * 2, ["machine learning", None]
+    coded = kinds(questions)
+    plain = fm.introduction_score(answers, questions)
+    for kind in ("Arrow dictionary", "pandas categories", "Polars categories"):
+        assert fm.introduction_score(answers, coded[kind]).tolist() == plain.tolist(), kind

@@ -1,4 +1,4 @@
-"""Paths: what they parse to, and that following one in Arrow data and in parsed JSON gives the same."""
+"""Paths and the limits that settings have."""
 
 import json
 import math
@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastmetrics.base.errors import ColumnError
+import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.base.paths import EVERY, First, Names, PathError, merged, parse, spelled
+from tests.support.goldens import refused
 
 LEAF = st.none() | st.sampled_from(["", "yes", "no"])
 ITEM = st.none() | st.fixed_dictionaries({"role": LEAF, "text": LEAF, "tags": st.none() | st.lists(LEAF, max_size=2)})
@@ -71,8 +73,7 @@ def test_steps_have_the_text_that_they_came_from(path):
 
 @pytest.mark.parametrize("text", ["a[", "a..b", "[0].a", "a[x]", "", "a || ", "a.b]"])
 def test_a_text_that_is_no_path_says_from_where(text):
-    with pytest.raises(ColumnError, match=r"not understood from .* expected a\.b"):
-        parse(text)
+    refused(ColumnError, "a.b", parse, text)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +110,7 @@ def test_types_of_several_paths_are_one():
     record = pa.struct({"a": pa.struct({"b": pa.null(), "c": pa.list_(pa.int64()), "d": pa.string()})})
     first, second = parse("a.b").read_from(record, pa.string()), parse("a.c[0]").read_from(record, pa.int64())
     assert merged(first, second) == pa.struct({"a": pa.struct({"b": pa.string(), "c": pa.list_(pa.int64())})})
-    with pytest.raises(PathError, match="at once"):
-        merged(first, parse("a.b[0]").read_from(record, pa.string()))
+    refused(PathError, "once", lambda: merged(first, parse("a.b[0]").read_from(record, pa.string())))
 
 
 @pytest.mark.parametrize(
@@ -205,3 +205,47 @@ def test_times_of_arrow_are_moments():
 )
 def test_time_between_moments_of_unlike_clocks_is_not_told(start, end):
     assert math.isnan(parse("end since start").value({"start": start, "end": end}))
+
+
+def client(**setting):
+    return getattr(fm.models.ClientSettings.of(setting), *setting)
+
+
+def judging(**setting):
+    return getattr(fm.models.JudgeSettings("safety", "m", **setting), *setting)
+
+
+def reading(**setting):
+    return getattr(fm.tables.FileSettings(**setting), *setting)
+
+
+def scoring(threads):
+    fm.score({"answer": ["a"]}, "answer_words", threads=threads)
+    return threads
+
+
+BILLION = 10**9
+LIMITS = [  # the function, the setting, the value below its limits, the lowest, the highest and the one above
+    (client, "concurrency", 0, 1, 10_000, 10_001),
+    (client, "tries", 0, 1, 100, 101),
+    (client, "max_chars", 0, 1, BILLION, BILLION + 1),
+    (client, "max_reply_bytes", 0, 1, BILLION, BILLION + 1),
+    (client, "max_calls", -1, 0, BILLION, BILLION + 1),
+    (client, "max_cost", -1e-9, 0.0, 1e9, 1e9 + 1),
+    (client, "pause", -1e-9, 0.0, 86_400.0, 86_400.1),
+    (client, "timeout", 0.0, 1e-9, 86_400.0, 86_400.1),
+    (client, "rpm", 0.0, 1e-9, 1e9, 1e9 + 1),
+    (client, "tpm", 0.0, 1e-9, 1e9, 1e9 + 1),
+    (judging, "repeats", 0, 1, 1_000, 1_001),
+    (judging, "max_unparsed", -1, 0, BILLION, BILLION + 1),
+    (reading, "batch_rows", 0, 1, BILLION, BILLION + 1),
+    (scoring, "threads", 0, 1, 1_024, 1_025),
+]
+
+
+@pytest.mark.parametrize(("take", "name", "below", "low", "high", "above"), LIMITS)
+def test_settings_are_taken_from_their_lowest_to_their_highest_value(take, name, below, low, high, above):
+    assert [take(**{name: value}) for value in (low, high)] == [low, high]
+    for value in (below, above):
+        with pytest.raises(OptionError, match=name):
+            take(**{name: value})

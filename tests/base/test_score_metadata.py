@@ -11,6 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.score_metadata import METADATA, InputDrift, InputShares, MissingQueries, RowCounts, ScoreMetadata
+from tests.support.goldens import refused
 
 ROWS = [
     {"id": 1, "answer": "in Paris", "reference": "Paris", "output": "x"},
@@ -132,14 +133,12 @@ def test_a_description_of_another_type_is_unknown(entry):
     ],
 )
 def test_counts_of_another_type_raise(stored):
-    with pytest.raises(FileFormatError, match=r"^the scores' metadata 'fastmetrics' cannot be read: "):
-        ScoreMetadata.of(stored)
+    refused(FileFormatError, "fastmetrics", ScoreMetadata.of, stored)
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"7", b"{", b"null"])
 def test_metadata_that_are_no_object_raise(text):
-    with pytest.raises(FileFormatError, match=r"^the scores' metadata 'fastmetrics' "):
-        ScoreMetadata.of_text(text)
+    refused(FileFormatError, "fastmetrics", ScoreMetadata.of_text, text)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,18 @@
-"""Options that commands make of functions, and names of columns whatever they hold."""
+"""Options of the command line, and what the first steps print."""
 
 from __future__ import annotations
 
 import functools
 import importlib
 import inspect
+import json
 import re
+import shlex
+import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
@@ -21,7 +27,8 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.cli.commands import COMMANDS, all_commands
 from fastmetrics.cli.options import Arguments, OptionsOf, Spelling, flat, name_list, pairs
 from fastmetrics.tables.input_files import ReadSettings
-from tests.support.program import jsonl, program
+from tests.support.goldens import refused
+from tests.support.program import ENVIRONMENT, jsonl, program
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +83,11 @@ def test_every_option_says_what_it_means_and_names_no_other_command() -> None:
 
 
 def test_an_unknown_option_of_no_way_is_none() -> None:
-    with pytest.raises(OptionError, match="wide= goes with --table"):
-        Arguments({"wide": True}, {"wide": False}).check_of("--mean", {"--mean": (), "--table": ("wide",)})
+    refused(
+        OptionError,
+        "wide= --table",
+        lambda: Arguments({"wide": True}, {"wide": False}).check_of("--mean", {"--mean": (), "--table": ("wide",)}),
+    )
 
 
 def arrived(monkeypatch: pytest.MonkeyPatch, place: str, *words: object) -> dict[str, Any]:
@@ -139,8 +149,7 @@ def test_any_names_can_be_written(names):
 @pytest.mark.parametrize("option", ["--keep", "--columns", "--raters"])
 @pytest.mark.parametrize("text", ['"a', '"a"b'])
 def test_unclosed_quote_raises(option, text):
-    with pytest.raises(OptionError, match=f"^{option} '{text}': expected a line of CSV"):
-        name_list([text], option)
+    refused(OptionError, f"{option} {text} CSV", name_list, [text], option)
 
 
 def test_columns_of_any_name_are_read_and_kept(tmp_path):
@@ -156,3 +165,84 @@ def test_columns_of_any_name_are_read_and_kept(tmp_path):
         scored = pq.read_table(out)
         assert scored.select(NAMES).equals(table)
         assert scored["token_recall"].to_pylist() == [0.5]
+
+
+COSTLY = (
+    *("pandas", "polars", "sklearn", "matplotlib", "faiss", "pyarrow.dataset"),
+    *("fastmetrics.stats.raters", "fastmetrics.vectors.geometry_values"),
+)
+"""Packages and modules that scoring a file of texts and numbers needs nothing of."""
+
+
+def imported(*words):
+    """The costly modules that the program has imported at its end, where its kernels need no compilation."""
+    assert program(*words).code == 0
+    code = f"""
+import sys
+from fastmetrics.cli import program as cli
+sys.argv = ["fastmetrics", *{[*map(str, words)]!r}]
+try:
+    cli.main()
+finally:
+    print([name for name in {COSTLY!r} if name in sys.modules])
+"""
+    # in another folder than that of the checkout
+    settings = {"env": ENVIRONMENT, "cwd": tempfile.gettempdir(), "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-c", code], check=True, **settings)
+    return done.stdout.split("\n")[-2]
+
+
+def test_scoring_a_file_imports_no_costly_module(tmp_path):
+    rows, output = tmp_path / "rows.parquet", tmp_path / "scores.parquet"
+    columns = {"id": [1, 2], "question": ["Where?", None], "answer": ["in Paris", None], "reference": ["Paris", "Rome"]}
+    columns |= {"latency_ms": [1.5, None], "total_tokens": [3, 4]}
+    columns |= {"retrieved_ids": [["a", "b"], None], "relevant_ids": [["b"], ["a"]], "relevance": [[2.0], None]}
+    pq.write_table(pa.table(columns), rows)
+    assert imported("score", rows, "-o", output, "-q", "--overwrite") == "[]"
+    assert pq.read_table(output)["token_f1"].to_pylist() == [2 / 3, None]
+
+
+@pytest.mark.full
+def test_ranking_files_imports_no_costly_module(tmp_path):
+    run, qrels, output = (tmp_path / f"{name}.parquet" for name in ("run", "qrels", "values"))
+    ids = {"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "a"]}
+    pq.write_table(pa.table({**ids, "score": [2.0, 1.0, 3.0]}), run)
+    pq.write_table(pa.table({**ids, "relevance": [0, 1, 1]}), qrels)
+    assert imported("rank", run, qrels, "-m", "mrr", "-o", output, "--overwrite") == "[]"
+    assert pq.read_table(output)["mrr"].to_pylist() == [0.5, 1.0]
+
+
+@pytest.mark.full
+def test_counting_chunks_imports_no_costly_module(tmp_path):
+    log, output = tmp_path / "log.parquet", tmp_path / "chunks.json"
+    pq.write_table(pa.table({"id": ["q1", "q2"], "retrieved_ids": [["a", "b"], ["a"]]}), log)
+    assert imported("logs", "chunks", log, "-o", output, "--overwrite") == "[]"
+    assert json.loads(output.read_text())["used_chunks"] == 2
+
+
+DATA = Path(__file__).parents[1] / "data" / "jobs.jsonl"
+PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")
+BLOCK = PAGE.partition("\n## Answers as models and people write them\n")[2].partition("```sh\n")[2].partition("```")[0]
+ANSWERS_AS_WRITTEN_COMMANDS = {
+    line.split()[2]: shlex.split(line)[1:] for line in BLOCK.splitlines() if not line.startswith("#")
+}
+
+JOBS = {job["file"]: job for job in map(json.loads, DATA.read_text("utf-8").splitlines())}
+"""The rows of each job, and its figures."""
+
+
+def test_every_command_of_the_page_has_a_job():
+    assert list(ANSWERS_AS_WRITTEN_COMMANDS) == list(JOBS)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_one_command_gives_the_right_number(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    jsonl(tmp_path / name, *JOBS[name]["rows"])
+    done = program(*ANSWERS_AS_WRITTEN_COMMANDS[name])
+    assert done.code == 0, done.err
+    for figure, value in JOBS[name]["figures"].items():
+        found = re.search(rf"^{re.escape(figure)} +([\d.]+)", done.out, re.M)
+        assert found is not None, done.out
+        assert float(found[1]) == pytest.approx(value, abs=5e-5)
+    assert "--normalize" not in done.out, "no note asks for more"

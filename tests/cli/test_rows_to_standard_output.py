@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from tests.support.goldens import refused
 from tests.support.program import jsonl, program
 
 ROWS = [{"id": n, "Вопрос": "Where?", "answer": "in Paris", "reference": "Paris", "latency_ms": 5.0} for n in range(3)]
@@ -79,8 +80,13 @@ def test_objects_of_squad_are_read_in_memory_as_in_files(tmp_path, form):
     found = fm.columns(table).columns
     assert [found[name].path for name in ("answer", "reference")] == ["prediction.prediction_text", "reference.text"]
     other = [{"answer": {"n": 1, "content": "a"}, "reference": "b"}]
-    with pytest.raises(fm.FastmetricsError, match=r"can name a path within, as answer\.content"):
-        fm.score(jsonl(tmp_path / "o.jsonl", *other) if form == "file" else other, "exact_match")
+    refused(
+        fm.FastmetricsError,
+        "answer.content",
+        fm.score,
+        jsonl(tmp_path / "o.jsonl", *other) if form == "file" else other,
+        "exact_match",
+    )
     nested = [
         {"predictions": row["prediction"], "references": {"id": "1", "answers": row["reference"]}} for row in SQUAD
     ]
@@ -92,10 +98,10 @@ def test_objects_of_squad_are_read_in_memory_as_in_files(tmp_path, form):
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        ([[-0.5, -2.0]], "a list of 2 log-likelihoods, which are no answers: name a column of texts"),
-        ([["-0.5", "False"]], "a list of 2 log-likelihoods, which are no answers"),
-        ([[[-0.5], [0.0]]], "log-likelihoods,? (which )?are no answers"),
-        ([["Paris", "Rome"]], "one text, got a list of 2$"),
+        ([[-0.5, -2.0]], "2 log-likelihoods"),
+        ([["-0.5", "False"]], "2 log-likelihoods"),
+        ([[[-0.5], [0.0]]], "log-likelihoods"),
+        ([["Paris", "Rome"]], "text list 2"),
     ],
 )
 def test_log_likelihoods_are_named(tmp_path, form, answers, says):
@@ -105,5 +111,4 @@ def test_log_likelihoods_are_named(tmp_path, form, answers, says):
     elif form == "parquet":
         pq.write_table(pa.table({"answer": answers, "reference": ["b"]}), tmp_path / "rows.parquet")
         table = tmp_path / "rows.parquet"
-    with pytest.raises(fm.FastmetricsError, match=f"column 'answer': expected .*{says}"):
-        fm.score(table, "exact_match")
+    refused(fm.FastmetricsError, f"answer {says}", fm.score, table, "exact_match")

@@ -1,17 +1,29 @@
-"""Metrics of a table that need all rows at once: the functions' own figures, wherever a table is scored."""
+"""Metrics of whole tables: sums, groups and matrices."""
+
+from __future__ import annotations
 
 import json
 import math
 import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics import repeated_questions
+from fastmetrics.metrics.metric import REGISTRY
 from tests.reference import repeats as reference
+from tests.support.program import jsonl, program
+from tests.support.table_files import write
 
 
 def made(rows, seed=0):
@@ -190,3 +202,199 @@ def test_embeddings_are_computed_from_text():
         found["response_semantic_consistency"]
         == repeated_questions.semantic_consistency(np.array([[3.0, 2.0], [1.0, 1.0]], np.float32), ["q", "q"]).score
     )
+
+
+IDK = ["I don't know [1].", "Paris [1].", "I don't know. [2] Ask again. I don't know [1].", None, "Не знаю [2]."]
+COUNTS = [1.0, 0.0, 2.0, None, 1.0]
+
+
+def expected_of_sums(values: list[float | None]) -> float:
+    """The sum of the finite values, rounded once; NaN without any."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    if not known:
+        return math.nan
+    try:
+        return float(sum(map(Fraction, known)))
+    except OverflowError:
+        return math.inf if sum(map(Fraction, known)) > 0 else -math.inf
+
+
+@given(st.lists(st.none() | st.floats(), max_size=20), st.integers(0, 20))
+def test_the_sum_is_exact_however_the_rows_are_cut(values: list[float | None], cut: int) -> None:
+    column = pa.array(values, pa.float64())
+    whole = pa.table({"own": column})
+    parts = [whole.slice(0, cut), whole.slice(cut)]
+    same = fm.summarize(parts, statistics={"own": ["sum", "p50"]})["own"].extra
+    np.testing.assert_equal(same["sum"], expected_of_sums(values))
+    assert list(same) == ["sum", "p50"]
+    reader = pa.RecordBatchReader.from_batches(whole.schema, pa.concat_tables(parts).to_batches())
+    np.testing.assert_equal(
+        fm.summarize(reader, statistics={"own": ["sum"]}).figures["own.sum"], expected_of_sums(values)
+    )
+
+
+def test_the_sum_beyond_the_range_of_a_float_is_infinite() -> None:
+    for sign in (1, -1):
+        figures = fm.summarize({"own": [sign * 1.5e308] * 2}, statistics={"own": ["sum"]}).figures
+        assert (figures["own.sum"], figures["own.mean"]) == (sign * math.inf, sign * 1.5e308)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5])
+def test_a_summary_of_idk_citations_has_their_sum(tmp_path, rows: int) -> None:
+    assert REGISTRY["idk_citations"].statistics == ("sum",)
+    answers = pa.array(IDK[:rows], pa.string())
+    scores = fm.score(pa.table({"answer": pa.chunked_array([answers[:1], answers[1:]])}), ["idk_citations"])
+    known = [count for count in COUNTS[:rows] if count is not None]
+    want = sum(known) if known else math.nan
+    path = jsonl(tmp_path / "t.jsonl", *({"answer": answer} for answer in IDK[:rows]))
+    summaries = [fm.summarize(scores), fm.summarize(scores.to_batches() or scores)]
+    if rows:
+        for name in ("o.parquet", "o.csv", "o.jsonl"):
+            summaries += [fm.score(path, output=tmp_path / name, metrics="idk_citations").summary]
+            summaries += [fm.summarize(tmp_path / name)]
+    for summary in summaries:
+        np.testing.assert_equal(summary.figures["idk_citations.sum"], want)
+        np.testing.assert_equal(summary["idk_citations"].extra, {"sum": want})
+        np.testing.assert_equal(summary.to_arrow()["sum"].to_pylist(), [want])
+    if rows:
+        assert json.loads(program("summarize", tmp_path / "o.csv", "--json").out)["figures"]["IDK+Cit Count"] == want
+
+
+@pytest.mark.parametrize(
+    ("rule", "met", "value", "n"),
+    [
+        ("idk_citations.sum <= 0", False, 4.0, 4),
+        ("idk_citations.sum <= 4", True, 4.0, 4),
+        ("IDK+Cit Count <= 0", False, 4.0, 4),
+        ("idk_citations.sum <= 0 where language=en", True, 0.0, 1),
+        ("idk_citations.sum <= 1 where language=ru", True, 1.0, 1),
+        ("idk_citations.sum <= 0 where language=de", False, 3.0, 2),
+        ("token_f1.sum == 1.5", True, 1.5, 4),
+        ("idk_citations <= 1", True, 1.0, 4),
+    ],
+)
+def test_gates_take_the_sum(tmp_path, rule: str, met: bool, value: float, n: int) -> None:
+    rows = zip(COUNTS, [0.5, 0.5, None, 0.25, 0.25], ["de", "en", "de", "en", "ru"], strict=True)
+    table = pa.Table.from_pylist([{"idk_citations": a, "token_f1": b, "language": c} for a, b, c in rows])
+    path = tmp_path / "s.parquet"
+    pa.parquet.write_table(table, path)
+    for scores in (table, path):
+        (checked,) = fm.gate(scores, [rule], unpaired="ignore", min_n=1)
+        assert (checked.met, checked.value, checked.n) == (met, value, n)
+    done = program("gate", path, "-r", rule, "--unpaired", "ignore", "--min-n", 1)
+    assert done.code == (0 if met else 1)
+
+
+def test_a_rule_on_the_sum_of_no_scores_is_not_met() -> None:
+    (checked,) = fm.gate({"idk_citations": pa.array([None, None], pa.float64())}, ["idk_citations.sum <= 0"])
+    assert (checked.met, checked.n) == (False, 0)
+    assert math.isnan(checked.value)
+
+
+def test_a_metric_of_ones_own_may_declare_the_sum() -> None:
+    @fm.metric(
+        bounds=(0, 10), better="lower", statistics=["sum", "p90"], labels={"sum": "shouts in all"}, name="shouts"
+    )
+    def shouts(answer: str) -> float:
+        return float(answer.count("!"))
+
+    figures = fm.summarize(fm.score({"answer": ["a!", "b!!", None]}, ["shouts"])).figures
+    assert (figures["shouts.sum"], figures["shouts in all"]) == (3.0, 3.0)
+    assert figures["shouts.p90"] == pytest.approx(1.9)
+
+
+RELEVANT = [
+    [["test-1", "test-2"], ["test-3"]],
+    [["test-4", "test-5"], ["test-6", "test-7"], ["test-8"]],
+    [["test-9", "test-10"]],
+    [["test-11"], ["test-12"], ["test-13"]],
+    [["test-14"]],
+    [[]],
+    [[""]],
+    [["test-15"]],
+]
+RETRIEVED = [
+    ["test-1", "pred-1", "test-2", "pred-3"],
+    ["test-6", "pred-5", "pred-6", "pred-7"],
+    ["test-9", "pred-0", "pred-8", "pred-9"],
+    ["test-13", "test-12", "pred-10", "pred-11"],
+    ["test-14", "pred-12"],
+    ["pred-13"],
+    ["pred-14"],
+    ["pred-15", "pred-16", "test-15"],
+]
+NONE = float("nan")
+EXPECTED = {
+    "retrieval_recall": [0.5, 1 / 3, 1, 2 / 3, 1, NONE, NONE, 1],
+    "retrieval_precision": [0.5, 0.25, 0.25, 0.5, 0.5, NONE, NONE, 1 / 3],
+    "retrieval_f1": [0.5, 2 / 7, 2 / 5, 4 / 7, 2 / 3, NONE, NONE, 0.5],
+    "reciprocal_rank": [1 / 2, 1 / 3, 1, 1 / 2, 1, NONE, NONE, 1 / 3],
+    "average_precision": [5 / 12, 1 / 3, 1, 1 / 2, 1, NONE, NONE, 1 / 3],
+    "ndcg": [0.7039180890341347, NONE, 0.6131471927654584, 0.7653606369886217, 1, NONE, NONE, 0.5],
+}
+
+
+@pytest.mark.parametrize("kind", ["memory", "numpy", "t.parquet", "t.jsonl", "printed.csv"])
+def test_the_numbers_are_those_of_autorag(tmp_path: Path, kind: str) -> None:
+    rows: Any = {"qid": [f"q{n}" for n in range(8)], "retrieved_ids": RETRIEVED, "retrieval_gt": RELEVANT}
+    if kind == "numpy":
+        rows["retrieval_gt"] = [[np.array(group, object) for group in groups] for groups in RELEVANT]
+    elif kind == "printed.csv":
+        pd.DataFrame(rows).to_csv(tmp_path / kind, index=False)
+        rows = tmp_path / kind
+    elif kind != "memory":
+        rows = write(pa.table(rows), tmp_path / kind)
+    scores = fm.score(rows, list(EXPECTED), schema="autorag")
+    assert scores.column_names == ["qid", *EXPECTED]
+    for name, expected in EXPECTED.items():
+        found = scores[name].to_pylist()
+        for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+            # row 1: AutoRAG's ideal ranking is no longer than the one retrieved, that of trec_eval has all documents
+            if (name, place) != ("ndcg", 1):
+                assert one == pytest.approx(other, rel=1e-12, nan_ok=True), (name, place)
+
+
+def test_functions_take_groups_too() -> None:
+    assert fm.retrieval_recall([["a", "x"]], [[["a", "b"], ["c"]]]).tolist() == [0.5]
+    assert fm.retrieval_recall([[1, 9]], [[[1, 2], [3]]]).tolist() == [0.5]
+    assert fm.reciprocal_rank([["x", "a", "c"]], [[["a", "b"], ["c"]]], k=2).tolist() == [0.25]
+
+
+def test_an_id_may_be_in_several_groups() -> None:
+    assert fm.retrieval_recall([["a", "x"]], [[["a"], ["a", "b"], ["c"]]]).round(4).tolist() == [0.6667]
+    assert fm.reciprocal_rank([["x", "a"]], [[["a", "a"], ["b", "a"]]]).tolist() == [0.5]
+
+
+IDS = st.sampled_from("abcdef")
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(IDS, unique=True), st.lists(st.lists(IDS, min_size=1, max_size=3), min_size=1, max_size=4))
+    )
+)
+def test_recall_rank_and_precision_of_any_groups(rows: list[tuple[list[str], list[list[str]]]]) -> None:
+    for k in (None, 2):
+        recall, ranks, precisions = [], [], []
+        for retrieved, groups in rows:
+            top = retrieved if k is None else retrieved[:k]
+            places = [[place for place, one in enumerate(top, 1) if one in group] for group in groups]
+            recall.append(sum(map(bool, places)) / len(groups))
+            ranks.append(sum(1 / one[0] for one in places if one) / len(groups))
+            means = [sum(at / place for at, place in enumerate(one, 1)) / len(one) for one in places if one]
+            precisions.append(sum(means) / len(groups))
+        if rows:
+            retrieved, groups = map(list, zip(*rows, strict=True))
+            options = {} if k is None else {"k": k}
+            assert fm.retrieval_recall(retrieved, groups, **options).tolist() == pytest.approx(recall)
+            assert fm.reciprocal_rank(retrieved, groups, **options).tolist() == pytest.approx(ranks)
+            assert fm.average_precision(retrieved, groups, **options).tolist() == pytest.approx(precisions)
+
+
+def test_plain_lists_among_groups_of_json_lines(tmp_path: Path) -> None:
+    lines = [
+        '{"retrieved_ids": ["a"], "relevant_ids": ["a", "b"]}',
+        '{"retrieved_ids": ["a"], "relevant_ids": [["a", "b"]]}',
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    assert fm.score(tmp_path / "t.jsonl", "retrieval_recall")["retrieval_recall"].to_pylist() == [0.5, 1.0]

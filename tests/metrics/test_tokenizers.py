@@ -18,6 +18,7 @@ from fastmetrics.tables.outputs import read_metadata
 from tests.reference.lexical import token_f1 as plain_f1
 from tests.reference.text import unicode_words
 from tests.support import strategies
+from tests.support.goldens import refused
 from tests.support.program import jsonl, program
 
 ANSWERS = ["巴黎是法国的首都。", "Das Haus", "", "a b", None, "パリ is nice"]
@@ -144,5 +145,4 @@ def test_a_changed_function_is_another_setting(tmp_path: Path) -> None:
 
 def test_names_of_tokenizers():
     TOKENIZERS["taken"] = json.loads
-    with pytest.raises(PluginError, match="taken"):
-        fm.metrics.tokenizer("taken")(lambda text: [text])
+    refused(PluginError, "taken", lambda: fm.metrics.tokenizer("taken")(lambda text: [text]))

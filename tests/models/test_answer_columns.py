@@ -14,6 +14,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ServiceError
 from fastmetrics.models.dry_run import estimate_answering
+from tests.support.goldens import refused
 from tests.support.judge_server import judge_server, user_message, with_client
 from tests.support.program import jsonl, program
 
@@ -203,8 +204,7 @@ def test_repeats_of_files_resume_and_agree_with_dry_run_and_budget(tmp_path):
         )
         assert estimate_answering(path, bot, repeats=3).calls == 120
         judge.draw = lambda body, seen: "500" if judge.count > 50 else None
-        with pytest.raises(ServiceError, match="20 consecutive calls failed"):
-            fm.answer(path, bot, output=tmp_path / "o.parquet", repeats=3)
+        refused(ServiceError, "20", fm.answer, path, bot, output=tmp_path / "o.parquet", repeats=3)
         judge.draw = lambda body, seen: None
         estimate = estimate_answering(path, bot, repeats=3)
         assert (estimate.rows, estimate.calls, estimate.stored_calls) == (40, 70, 50)

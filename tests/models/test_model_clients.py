@@ -14,6 +14,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics.plugins import load_plugin
 from fastmetrics.models.calls import CallMaker, Message, completion
 from fastmetrics.models.clients import MODEL_CLIENTS
+from tests.support.goldens import refused
 from tests.support.judge_server import client_file, with_client
 from tests.support.program import jsonl, program
 
@@ -106,8 +107,7 @@ def test_fatal_failure_ends_the_run(tmp_path):
     def mine(request):
         raise ModelCallError("no such model", fatal=True)
 
-    with pytest.raises(ServiceError, match="no such model"):
-        judged(tmp_path)
+    refused(ServiceError, "model", judged, tmp_path)
 
 
 def test_limits_of_time_size_calls_and_concurrency_hold(tmp_path):
@@ -168,12 +168,10 @@ def test_changed_plugin_replaces_its_client_and_failed_one_leaves_none(tmp_path)
     assert load_plugin(path) == ["marker"]
     assert "grader" not in MODEL_CLIENTS
     path.write_text(PLUGIN.replace('"grader"', '"broken"') + "raise ValueError\n")
-    with pytest.raises(PluginError, match="ValueError"):
-        load_plugin(path)
+    refused(PluginError, "ValueError", load_plugin, path)
     assert ("broken" in MODEL_CLIENTS, "marker" in MODEL_CLIENTS) == (False, True)
     (tmp_path / "second.py").write_text(PLUGIN.replace('"grader"', '"marker"'))
-    with pytest.raises(PluginError, match="has registered a client of this name"):
-        load_plugin(tmp_path / "second.py")
+    refused(PluginError, "client", load_plugin, tmp_path / "second.py")
 
 
 def test_body_of_a_reply_is_what_the_parser_reads():

@@ -14,6 +14,7 @@ from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics.prices import REPLY_TOKENS, Price, price_of, price_table
 from fastmetrics.models.call_sender import FIRST, IN_A_ROW, Budget, CircuitBreaker, RateLimits, Retries, Spending
 from fastmetrics.models.calls import Answer, CallMaker, Failure, Message, Model
+from tests.support.goldens import refused
 from tests.support.judge_server import completion, grade, judge_server, user_message, with_client
 
 CALL = CallMaker(Model("m", "here"), None).call([Message("user", "four")])
@@ -212,15 +213,13 @@ def test_the_higher_of_two_limits_of_a_reply_is_reserved():
     prices = {"m": {"input": 0.0, "output": 1e6}}
     parameters = {"max_tokens": 10, "max_completion_tokens": 20}
     settings = fm.models.JudgeSettings("safety", "m", parameters=parameters, client={"prices": prices}, max_cost=15.0)
-    with pytest.raises(OptionError, match="a reply of 20 tokens"):
-        asyncio.run(settings.budget().take(CALL))
+    refused(OptionError, "20", lambda: asyncio.run(settings.budget().take(CALL)))
 
 
 def test_prices_may_be_written_on_the_command_line():
     written = price_table('{"local": {"input": 0.5, "output": 2}}')
     assert price_of("local", written) == Price(0.5, 2.0)
-    with pytest.raises(FileFormatError, match=r"^prices: not a table of prices"):
-        price_table("{local: 1}")
+    refused(FileFormatError, "prices", price_table, "{local: 1}")
 
 
 def test_requests_a_minute_and_pauses_are_kept_between_calls(tmp_path):

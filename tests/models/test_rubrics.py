@@ -15,6 +15,7 @@ from fastmetrics.metrics.judge_scores import JudgedMetric
 from fastmetrics.models.call_setup import RUBRICS
 from fastmetrics.models.prompts import Template, find_rubrics, mark, opening, read_rubric, shipped
 from fastmetrics.reporting.readings import reading
+from tests.support.goldens import refused
 from tests.support.judge_server import judge_server
 from tests.support.program import program
 
@@ -227,10 +228,7 @@ def test_a_judged_column_is_a_metric_with_the_range_of_its_rubric(judged, tmp_pa
 
 def test_a_judged_column_is_checked_like_that_of_a_built_in_rubric(judged):
     outside = judged.set_column(judged.schema.get_field_index("judge_complete"), "judge_complete", [[1.0, 9.0, None]])
-    with pytest.raises(
-        InputError, match="column 'judge_complete': expected scores from 1 to 5, as of the rubric complete"
-    ):
-        fm.score(outside, "judge_complete")
+    refused(InputError, "judge_complete 1 5", fm.score, outside, "judge_complete")
     assert fm.score({"judge_other": [0.5, 70]}, "judge_other")["judge_other"].to_pylist() == [0.5, 70.0]
     metric = pickle.loads(pickle.dumps(JudgedMetric.of("judge_complete", (1.0, 5.0))))
     assert (metric.name, metric.bounds, metric.better) == ("judge_complete", (1.0, 5.0), "higher")

@@ -17,6 +17,7 @@ from fastmetrics.models import call_sender, clients
 from fastmetrics.models.call_sender import LONG_WAIT
 from fastmetrics.models.clients import LONGEST_WAIT, retry_after
 from tests.support import rogue_server as rogue
+from tests.support.goldens import refused
 from tests.support.judge_server import client_file, completion, judge_server, with_client
 from tests.support.program import ENVIRONMENT, jsonl, program
 from tests.support.rogue_server import LONG_WAITS, MODES, rogue_server
@@ -241,8 +242,7 @@ def test_addresses_with_a_user_are_refused_and_shown_without(tmp_path, monkeypat
         assert "expected an address such as https://host/v1" in ended.err
         assert "pass" not in ended.err.replace("password", "")
         assert "me" not in ended.err.partition(": expected")[0].replace("--base-url", "").removeprefix("error")
-    with pytest.raises(OptionError, match="expected an address"):
-        fm.models.JudgeSettings("safety", "m", base_url=address)
+    refused(OptionError, "address", fm.models.JudgeSettings, "safety", "m", base_url=address)
 
 
 def test_query_of_an_address_goes_with_each_request_and_is_not_shown(tmp_path):

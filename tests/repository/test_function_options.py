@@ -518,7 +518,7 @@ FUNCTIONS |= {
 EVERYWHERE = {"confidence": 0.8, "columns": {"question": "answer"}}
 OF_FILES = "is of files: tests/cli and tests/scoring"
 SHOWN_NOWHERE = {
-    "threads": "changes no bit: tests/scoring/test_threads.py",
+    "threads": "changes no bit: tests/scoring/test_scorer.py",
     **dict.fromkeys(("progress", "watch"), "prints how far a run is: tests/scoring/test_memory_and_files.py"),
     **dict.fromkeys(("output", "files", "reading", "resume", "overwrite", "latest", "last", "rules"), OF_FILES),
     "schema": "names the types of columns: tests/scoring/test_columns.py",
@@ -552,7 +552,7 @@ ELSEWHERE = {
     "stored_calls": "reads a store of calls: tests/models/test_costs.py",
     **dict.fromkeys(("Embedder", "search", "load_vectors"), "is of models, files and servers: tests/vectors"),
     **dict.fromkeys(("evaluate_rag", "report", "ChunkSettings"), "writes pages: tests/reporting"),
-    **dict.fromkeys(("profile", "warm_up"), "measures or compiles: tests/scoring/test_profile.py"),
+    **dict.fromkeys(("profile", "warm_up"), "measures or compiles: tests/scoring/test_scorer.py"),
     "assert_scores": "has the options of gate",
     **dict.fromkeys(("FileSettings", "ReadSettings"), "is of files: tests/tables"),
     "CutPromises": "is given to validate and fit: tests/fitting/test_promises.py",

@@ -116,6 +116,14 @@ def message_of(call: Callable[[], object], error: Any) -> str:
     return str(raised.value)
 
 
+def refused(error: type[Exception], words: str, call: Callable[..., object], *arguments: Any, **options: Any) -> None:
+    """A call within a test fails with this class and names these things, in whatever sentence."""
+    with pytest.raises(error) as raised:
+        call(*arguments, **options)
+    for word in words.split():
+        assert word in str(raised.value), f"{word!r} is not named: {raised.value}"
+
+
 def errors_of(rows: Sequence[tuple[Any, ...]]) -> Callable[..., None]:
     """The test of a room's errors: each row of a name, call, class and named things; the last case: no other."""
     cases = [*(pytest.param(row, id=row[0]) for row in rows), pytest.param(None, id="no other messages")]

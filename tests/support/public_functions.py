@@ -287,7 +287,7 @@ EXCEPTIONS = {
     "fit": "fits many models; tests/fitting has tables in memory and in files",
     "bradley_terry": "takes contests of three names each",
     "scorer": "takes names of metrics; tests/scoring/test_scorer.py gives its batches",
-    "math_match": "starts processes of an extra; tests/metrics/test_math_match.py has its kinds of columns",
+    "math_match": "starts processes of an extra; tests/metrics/test_numbers.py has its kinds of columns",
     "judge": "reads its table as answer does, and needs a server",
     "evaluate_rag": "writes a folder; tests/reporting/test_evaluate_rag.py compares each stage with its function",
     "report": "writes the results of other functions, and needs an extra",

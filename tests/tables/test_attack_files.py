@@ -1,9 +1,9 @@
-"""A small share of the attacks of ``scripts/attack_files``: a few commands, a few kills, and every mode.
-
-The variants of a mode are spread over the commands.
-"""
+"""Attacks by scripts/attack_files and spoilt files by scripts/fuzz_inputs, in small: every mode on a few commands."""
 
 import inspect
+import random
+import subprocess
+import sys
 import typing
 from pathlib import Path
 
@@ -14,8 +14,10 @@ from fastmetrics.cli.commands import all_commands
 from tests.support.attacked_commands import OUTPUTS, WRITERS
 from tests.support.file_attack_modes import MODES
 from tests.support.file_attacks import Attacker
+from tests.support.fuzz_mutations import mutate
+from tests.support.fuzz_seeds import all_seeds
 from tests.support.judge_server import judge_server
-from tests.support.program import name_of
+from tests.support.program import ENVIRONMENT, ROOT, name_of, program
 
 pytestmark = pytest.mark.usefixtures("hears_interrupts")
 
@@ -64,3 +66,32 @@ def _outputs(command):
         is_path = Path in (hint.__origin__, *typing.get_args(hint.__origin__))
         if is_path or options[0].metavar in ("PATH", "FILE", "FOLDER"):
             yield name
+
+
+def test_spoilt_tables_are_scored_or_refused(tmp_path):
+    """A few in this process; no more than an error of ours may come of one."""
+    chance = random.Random(3)
+    seeds = [one for one in all_seeds() if one.name.endswith((".csv", ".jsonl", ".parquet", ".arrow"))]
+    for number, one in enumerate(chance.sample(seeds, min(12, len(seeds)))):
+        path = tmp_path / f"{number}{one.name}"
+        path.write_bytes(mutate(one.data, chance, [one.data])[0])
+        done = program("score", path, "-o", tmp_path / f"{number}.out.csv", "-m", "answer_words", "--threads", 1)
+        assert done.code in (0, 2, 3), (one.name, done)
+        assert done.code == 0 or done.err.startswith("error: "), (one.name, done)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mutations", [2, 30])
+def test_damaged_files_are_scored_or_rejected(tmp_path, mutations):
+    command = [sys.executable, ROOT / "scripts" / "fuzz_inputs", "--mutations", str(mutations), "--seed", "3"]
+    run = subprocess.run(
+        [*command, "--jobs", "1", "--failures", tmp_path],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=800,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.splitlines()[-1].startswith(f"seed 3: {mutations} mutations, 0 failures")
+    assert not any(tmp_path.iterdir())

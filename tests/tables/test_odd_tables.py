@@ -10,6 +10,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.tables.opening import open_source
+from tests.support.goldens import refused
 from tests.support.program import program
 from tests.support.table_files import write
 
@@ -86,18 +87,12 @@ def test_single_reference_among_lists_is_a_list_of_one(tmp_path):
     expected = [1.0, 1.0, None, None]
     assert fm.score(rows, ["token_f1"])["token_f1"].to_pylist() == expected
     assert fm.score(pd.DataFrame(rows), ["token_f1"])["token_f1"].to_pylist() == expected
-    with pytest.raises(ColumnError, match="row 0 is str, row 1 is int; expected one type"):
-        fm.token_f1(["a", 1], ["a", "b"])
-    for wrong in ([["a", 1]], ["a", ["b", 1]]):
-        with pytest.raises(ColumnError, match="column 'reference': "):
-            fm.token_f1(["a"] * len(wrong), wrong)
 
 
 def test_pandas_columns_with_numeric_names():
     made = fm.score(NUMBERED, ["token_f1"], columns={"answer": 0, "reference": 1})
     assert made["token_f1"].to_pylist() == [pytest.approx(2 / 3)]
-    with pytest.raises(ColumnError, match=r"expected \{canonical: yours\}"):
-        fm.score(NUMBERED, ["token_f1"], columns=["answer"])
+    refused(ColumnError, "canonical", fm.score, NUMBERED, ["token_f1"], columns=["answer"])
 
 
 def test_string_option_equals_list_of_one_name(tmp_path):

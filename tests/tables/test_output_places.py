@@ -1,4 +1,4 @@
-"""What an output may replace: never an input of its run, a link or a device; beside it nothing, unless on request."""
+"""What an output may replace, and what unfinished ones leave."""
 
 import os
 import shlex
@@ -17,6 +17,7 @@ from fastmetrics.base.errors import OutputError
 from fastmetrics.cli.commands import all_commands
 from fastmetrics.tables.outputs import page_target, table_target, write_whole
 from fastmetrics.tables.targets import Target, replace_folder
+from tests.support.goldens import refused
 from tests.support.program import ROOT, alone, jsonl, name_of, program
 
 ROW = {
@@ -89,8 +90,7 @@ def test_inputs_are_recognised_by_any_name(tmp_path, read, written):
     Path("link.jsonl").symlink_to("in.jsonl")
     Path("linked").symlink_to("folder")
     os.link("in.jsonl", "hard.jsonl")
-    with pytest.raises(OutputError, match="is an input; write to another name"):
-        table_target(written.format(here=tmp_path.name), read, overwrite=True)
+    refused(OutputError, "input", lambda: table_target(written.format(here=tmp_path.name), read, overwrite=True))
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,13 @@ def test_inputs_at_addresses_are_recognised(read, written):
     from fastmetrics.tables.addresses import parse
     from fastmetrics.tables.targets import check_not_read
 
-    with pytest.raises(OutputError, match="is an input"):
-        check_not_read(parse(written), read)
+    refused(OutputError, "input", lambda: check_not_read(parse(written), read))
     check_not_read(parse("memory://b/other.txt"), [read, "local.csv"])
 
 
 def test_metadata_of_an_input_are_kept():
     write_whole(TABLE, table_target("in.csv", ()), {}, set())
-    with pytest.raises(OutputError, match=r"in\.csv\.meta\.json is an input"):
-        page_target("in.csv.meta.json", "in.csv", overwrite=True)
+    refused(OutputError, "in.csv.meta.json", page_target, "in.csv.meta.json", "in.csv", overwrite=True)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.meta.json", "out.csv.rejects.jsonl"])
@@ -130,8 +128,7 @@ def test_links_are_not_replaced(name):
 
 def test_dangling_link_is_not_replaced():
     Path("page.json").symlink_to("nowhere")
-    with pytest.raises(OutputError, match="is a link"):
-        page_target("page.json", ())
+    refused(OutputError, "link", page_target, "page.json", ())
 
 
 def test_tables_do_not_replace_pipes():
@@ -177,27 +174,24 @@ def test_files_beside_the_output_stay(name):
     assert (done.code, done.err) == (4, f"error: {Path(name).absolute()} exists; choose --overwrite to replace it\n")
     assert Path(name).read_text() == "mine"
     if "meta" in name:
-        with pytest.raises(OutputError, match=f"{name} exists"):
-            table_target("out.csv", ())
+        refused(OutputError, f"{name}", table_target, "out.csv", ())
 
 
 def test_of_two_runs_into_one_file_the_second_says_so():
     for name in ("out.csv", "out.parquet"):
         first, second, replacing = (table_target(name, (), overwrite=overwrite) for overwrite in (False, False, True))
         write_whole(TABLE, first, {}, set())
-        written = Path(name).read_bytes()
-        with pytest.raises(OutputError, match=f"{name} exists, which was not there when this run began; choose"):
-            write_whole(pa.table({"x": [2]}), second, {}, set())
+        written, other = Path(name).read_bytes(), pa.table({"x": [2]})
+        refused(OutputError, f"{name} began", write_whole, other, second, {}, set())
         assert Path(name).read_bytes() == written
-        write_whole(pa.table({"x": [2]}), replacing, {}, set())
+        write_whole(other, replacing, {}, set())
         assert Path(name).read_bytes() != written
 
 
 def test_what_another_program_wrote_meanwhile_stays():
     place = page_target("page.html", ())
     Path("page.html").write_text("of another program")
-    with pytest.raises(OutputError, match=r"page\.html exists, which was not there when this run began"):
-        place.write("mine")
+    refused(OutputError, "page.html", place.write, "mine")
     assert Path("page.html").read_text() == "of another program"
 
 
@@ -239,8 +233,80 @@ def test_files_beside_an_output_in_a_store_stay(tmp_path, suffix):
     store, address = fsspec.filesystem("memory"), f"memory://beside{suffix}/o.csv"
     store.pipe(f"{address}{suffix}", b"of another")
     rows = {"id": [1], "answer": ["a"], "reference": ["a"]}
-    with pytest.raises(OutputError, match=rf"o\.csv{suffix}"):
-        fm.score(rows, "token_f1", output=address)
+    refused(OutputError, f"o.csv{suffix}", fm.score, rows, "token_f1", output=address)
     assert store.cat(f"{address}{suffix}") == b"of another"
     fm.score(rows, "token_f1", output=address, overwrite=True)
     assert store.cat(address).startswith(b'"id","token_f1"')
+
+
+def rows_of_unfinished_outputs():
+    jsonl(Path("in.jsonl"), *({"id": n, "answer": "a b", "reference": "b"} for n in range(20)))
+
+
+def test_hidden_folder_is_new_and_of_its_owner_alone():
+    """So a run meets neither what a killed one left, nor a link that somebody put there."""
+    place = page_target("page.html", ())
+    with place.unfinished() as left, place.unfinished() as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert (folder.parent, folder.name[:13]) == (Path.cwd(), ".fastmetrics-")
+        place.write("the page")
+        assert sorted(Path.cwd().iterdir()) == sorted([left, folder, Path("page.html").absolute()])
+    assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("page.html", "the page")]
+
+
+def test_table_killed_between_its_two_files_is_one_without_metadata(monkeypatch):
+    """Never the table of one run beside the metadata of another."""
+    write_whole(pa.table({"a": [1]}), table_target("o.csv", ()), {"run": 1}, set())
+    replace = os.replace
+
+    def kill(source, final):
+        if final.name == "o.csv.meta.json":
+            raise KeyboardInterrupt
+        replace(source, final)
+
+    monkeypatch.setattr(os, "replace", kill)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(pa.table({"a": [2]}), table_target("o.csv", (), overwrite=True), {"run": 2}, set())
+    assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("o.csv", '"a"\n2\n')]
+    monkeypatch.undo()
+
+
+def test_failed_write_leaves_nothing():
+    def batches():
+        yield pa.record_batch({"id": [1]})
+        raise OSError(28, "No space left on device")
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("id", pa.int64())]), batches())
+    refused(OutputError, "o.csv device", lambda: write_whole(reader, table_target("o.csv", ()), {}, set()))
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize("name", ["", "lock", "run.json", "output", "output.parquet", "part-000000.arrow"])
+def test_links_in_a_work_folder_are_not_followed(name):
+    rows_of_unfinished_outputs()
+    Path("precious").mkdir()
+    Path("precious/owner").write_text("mine")
+    folder = Path("o.parquet.partial")
+    if name:
+        (folder / name).parent.mkdir(parents=True)
+    is_folder = name in ("", "output")
+    (folder / name).symlink_to(Path("precious" if is_folder else "precious/owner").absolute())
+    done = program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--overwrite")
+    assert (done.code, "is not the work folder of a run" in done.err) == (4, True), done.err
+    assert [path.read_text() for path in Path("precious").iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "7", "{}"])
+def test_garbled_record_of_a_run_is_no_run(text):
+    rows_of_unfinished_outputs()
+    assert program("score", "in.jsonl", "-o", "whole.parquet", "-m", "token_f1").code == 0
+    folder = Path("o.parquet.partial")
+    folder.mkdir()
+    (folder / "run.json").write_text(text)
+    (folder / "part-000000.json").write_text("[" * 100_000)
+    done = program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--resume")
+    if done.code:  # a record of other settings
+        assert (done.code, "cannot resume" in done.err) == (4, True), done.err
+        assert program("score", "in.jsonl", "-o", "o.parquet", "-m", "token_f1", "--overwrite").code == 0
+    assert Path("o.parquet").read_bytes() == Path("whole.parquet").read_bytes()
+    assert not folder.exists()

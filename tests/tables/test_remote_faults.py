@@ -17,6 +17,7 @@ from fastmetrics.base.limits import RETRY_LIMITS, ReadSizes
 from fastmetrics.tables import remote_files
 from fastmetrics.tables.addresses import parse
 from fastmetrics.tables.opening import open_source
+from tests.support.goldens import refused
 from tests.support.loopback import BUCKET, KEY, SECRET, object_store
 from tests.support.program import program
 from tests.support.table_files import FORMATS, KINDS, read, write
@@ -99,8 +100,7 @@ def test_unreachable_store_raises(monkeypatch, tmp_path):
     assert done.code == 4
     assert done.err.startswith("error: cannot write s3://bkt/s.csv: NETWORK_CONNECTION")
     google = "gs://anonymous@bkt/rows.csv?scheme=http&endpoint_override=127.0.0.1:1&retry_limit_seconds=1"
-    with pytest.raises(FileFormatError, match=r"gs://anonymous@bkt/rows.csv\S*: cannot be read: UNAVAILABLE"):
-        open_source(google)
+    refused(FileFormatError, "UNAVAILABLE", open_source, google)
 
 
 @pytest.mark.full
@@ -109,8 +109,7 @@ def test_hanging_store_times_out(failing, monkeypatch):
     failing.objects["/bkt/t.csv"] = b"answer\nyes\n"
     failing.faults["HEAD"] = ["hang"] * 4
     began = time.monotonic()
-    with pytest.raises(FileFormatError, match=r"NETWORK_CONNECTION"):
-        open_source(address(failing, "t.csv"))
+    refused(FileFormatError, "NETWORK_CONNECTION", lambda: open_source(address(failing, "t.csv")))
     assert time.monotonic() - began < 30, "bounded, not fast"
 
 
@@ -141,8 +140,7 @@ def test_object_changed_during_reading_raises(failing, tmp_path):
         failing.objects[f"/bkt/{name}"] = write(TABLE, tmp_path / name).read_bytes()
         source = open_source(address(failing, name))
         failing.objects[f"/bkt/{name}"] += b"more"
-        with pytest.raises(FileFormatError, match="changed while it was read"):
-            read(source, KINDS)
+        refused(FileFormatError, "changed", read, source, KINDS)
 
 
 class Flaky(MemoryFileSystem):
@@ -189,8 +187,9 @@ def test_reader_continues_after_a_fault(tmp_path, name):
         Flaky.spared, Flaky.faults = spared, RETRY_LIMITS.read_tries - 1
         assert read(open_source(f"flaky://flaky/{name}", sizes=SMALL), KINDS)[0].equals(TABLE)
     Flaky.spared, Flaky.faults = 1, 10**6
-    with pytest.raises(FileFormatError, match=rf"flaky://flaky/{name}: cannot be read: RuntimeError: the package"):
-        read(open_source(f"flaky://flaky/{name}", sizes=SMALL), KINDS)
+    refused(
+        FileFormatError, f"flaky://flaky/{name}", lambda: read(open_source(f"flaky://flaky/{name}", sizes=SMALL), KINDS)
+    )
     Flaky.faults = 0
 
 
@@ -206,8 +205,7 @@ def test_short_read_is_retried(tmp_path, monkeypatch, name):
         assert not Flaky.short
     source = open_source(f"flaky://short/{name}", sizes=SMALL)
     monkeypatch.setattr(Flaky, "short", 10**6)
-    with pytest.raises(FileFormatError, match=rf"flaky://short/{name}: cannot be read: the file ends after \d+ of "):
-        read(source, KINDS)
+    refused(FileFormatError, f"flaky://short/{name}", read, source, KINDS)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 900, 4500])
@@ -232,8 +230,7 @@ def test_parquet_reading_continues_at_the_same_row(failing, tmp_path, monkeypatc
     assert failures == [0]
     local = open_source(tmp_path / "t.parquet", sizes=sizes)
     failures[0] = RETRY_LIMITS.read_tries
-    with pytest.raises(FileFormatError, match="NETWORK_CONNECTION: curlCode: 18, Partial file"):
-        read(local, KINDS)
+    refused(FileFormatError, "NETWORK_CONNECTION 18", read, local, KINDS)
 
 
 @pytest.mark.parametrize("fault", [403, 500])
@@ -268,8 +265,7 @@ def test_a_chunked_body_that_ends_early_is_no_traceback():
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Cut) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(FileFormatError, match=r"cannot be read: ClientPayloadError: .* not completed"):
-            open_source(f"http://127.0.0.1:{server.server_address[1]}/t.csv")
+        refused(FileFormatError, "completed", open_source, f"http://127.0.0.1:{server.server_address[1]}/t.csv")
         server.shutdown()
 
 
@@ -278,13 +274,11 @@ def test_web_errors_say_what_the_server_answers(failing):
     path = f"{failing.endpoint}/t.csv"
     for fault, answer in {403: "the server answers 403", 404: "there is no such file or folder"}.items():
         failing.faults = {"GET": [fault] * 20, "HEAD": [fault] * 20}
-        with pytest.raises(FileFormatError, match=f"^{path}: cannot be read: {re.escape(answer)}$"):
-            open_source(path)
+        refused(FileFormatError, f"{path} {answer}", open_source, path)
     failing.faults = {"GET": [503] * 2, "HEAD": [503] * 2}
     assert len(open_source(path).files) == 1
     failing.faults = {"GET": [500] * 20, "HEAD": [500] * 20}
-    with pytest.raises(FileFormatError, match="the server answers 500"):
-        open_source(path)
+    refused(FileFormatError, "500", open_source, path)
 
 
 def test_hanging_web_server_times_out(failing, monkeypatch, full):
@@ -293,8 +287,7 @@ def test_hanging_web_server_times_out(failing, monkeypatch, full):
     assert len(open_source(f"{failing.endpoint}/t.csv").files) == 1
     failing.faults = {"GET": ["hang"] * 20, "HEAD": ["hang"] * 20}
     began = time.monotonic()
-    with pytest.raises(FileFormatError, match="cannot be read"):
-        open_source(f"{failing.endpoint}/t.csv")
+    refused(FileFormatError, "read", open_source, f"{failing.endpoint}/t.csv")
     assert time.monotonic() - began < 60, "bounded, not fast"
 
 

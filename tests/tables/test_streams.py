@@ -26,6 +26,7 @@ from fastmetrics.results.gate_rules import read_rules
 from fastmetrics.tables import input_files
 from fastmetrics.tables.opening import open_source
 from fastmetrics.vectors.vector_arrays import Vectors
+from tests.support.goldens import refused
 from tests.support.program import ENVIRONMENT, command, program
 from tests.support.table_files import read as read_source
 from tests.support.table_files import write
@@ -83,23 +84,20 @@ def test_damaged_compressed_files_raise(tmp_path, name, pack):
     data = PACK[pack](write(ROWS, tmp_path / name).read_bytes() * 50)
     path = tmp_path / f"{name}.{pack}"
     path.write_bytes(data + data[:9])
-    with pytest.raises(FileFormatError, match=f"^{path}: cannot be read: Compressed file ended"):
-        read(path)
+    refused(FileFormatError, f"{path}", read, path)
     rng = random.Random(1)
     for _ in range(20):
         broken = bytearray(data)
         broken[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         path.write_bytes(broken)
-        with pytest.raises(FastmetricsError, match=f"^{path}"):
-            read(path)
+        refused(FastmetricsError, f"{path}", read, path)
 
 
 @pytest.mark.parametrize("pack", ["bz2", "xz"])
 def test_compressed_huge_row_is_a_long_row(tmp_path, pack):
     path = tmp_path / f"t.jsonl.{pack}"
     path.write_bytes(PACK[pack](b'{"id": 1, "answer": "' + b"0" * (40 << 20)))
-    with pytest.raises(FileFormatError, match=r"line 1: .*1,000,000 bytes"):
-        read(path, max_row_bytes=1_000_000)
+    refused(FileFormatError, "1 1 000 000", read, path, max_row_bytes=1_000_000)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -180,8 +178,7 @@ def test_endless_stream_without_format_raises_immediately(monkeypatch):
     monkeypatch.setattr(
         "fastmetrics.tables.opening.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
     )
-    with pytest.raises(FileFormatError, match="standard input: unknown format"):
-        open_source("-")
+    refused(FileFormatError, "format", open_source, "-")
     assert stream.count < 10_000
 
 
@@ -195,8 +192,7 @@ def test_a_stream_that_fills_the_disk_is_an_error(monkeypatch):
     monkeypatch.setattr(
         "fastmetrics.tables.opening.sys", type("Sys", (), {"stdin": type("In", (), {"buffer": stream})})
     )
-    with pytest.raises(FileFormatError, match=r"^standard input: cannot be read: No space left on device$"):
-        open_source("-", "jsonl")
+    refused(FileFormatError, "device", open_source, "-", "jsonl")
 
 
 QRELS = "q1 0 d1 1\n"
@@ -261,8 +257,7 @@ def test_truncated_file_is_an_error(tmp_path, name, pack):
     whole = PACK[pack](data)
     for left in (7, len(whole) // 2, len(whole) - 1):
         packed.write_bytes(whole[:left])
-        with pytest.raises(FileFormatError, match=rf"{name}.{pack}: cannot be read: "):
-            reader(packed)
+        refused(FileFormatError, f"{name}.{pack}", reader, packed)
 
 
 @pytest.mark.parametrize("pack", PACK)
@@ -271,21 +266,18 @@ def test_small_file_that_unpacks_to_much_is_an_error(tmp_path, monkeypatch, name
     monkeypatch.setattr(input_files, "MAX_ROW_BYTES", 5_000)
     packed = tmp_path / f"{name}.{pack}"
     packed.write_bytes(PACK[pack](b" " * 5_001))
-    with pytest.raises(FileFormatError, match=rf"{name}.{pack}: the file has more than 5,000 bytes; expected a small"):
-        READERS[name][1](packed)
+    refused(FileFormatError, f"{name}.{pack} 5 000", lambda: READERS[name][1](packed))
 
 
 @pytest.mark.parametrize("pack", PACK)
 def test_array_is_not_unpacked_beyond_its_end(tmp_path, pack):
     (tmp_path / f"v.npy.{pack}").write_bytes(PACK[pack](_array() + b" " * 1000))
-    with pytest.raises(FileFormatError, match=r"not a .npy file of numbers: bytes follow the array"):
-        Vectors.of(tmp_path / f"v.npy.{pack}")
+    refused(FileFormatError, "array", Vectors.of, tmp_path / f"v.npy.{pack}")
 
 
 def test_file_without_an_end_is_an_error(monkeypatch):
     monkeypatch.setattr(input_files, "MAX_ROW_BYTES", 5_000)
-    with pytest.raises(FileFormatError, match="/dev/zero: the file has more than 5,000 bytes"):
-        read_rules("/dev/zero")
+    refused(FileFormatError, "/dev/zero 5 000", read_rules, "/dev/zero")
 
 
 _PEAK = """
@@ -318,5 +310,4 @@ def test_compressed_array_that_declares_too_much_is_an_error(tmp_path, shape):
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
     (tmp_path / "v.npy.gz").write_bytes(gzip.compress(header.getvalue() + b"\0" * 1_000_000))
-    with pytest.raises(FileFormatError, match=r"v.npy.gz: cannot be read: not a .npy file of numbers: "):
-        Vectors.of(tmp_path / "v.npy.gz")
+    refused(FileFormatError, "v.npy.gz", Vectors.of, tmp_path / "v.npy.gz")

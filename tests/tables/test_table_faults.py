@@ -19,6 +19,7 @@ from fastmetrics.tables.good_rows import bad_text
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.readers import Limits, Position
 from fastmetrics.vectors.vector_arrays import Vectors
+from tests.support.goldens import refused
 from tests.support.table_files import read, write
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, run
 
@@ -79,8 +80,7 @@ def test_a_damaged_batch_is_named_by_its_first_row(tmp_path, monkeypatch, name):
     third = whole if name == "t.parquet" else pa.Table.from_batches([damaged_batch()])
     path = write(pa.concat_tables([whole, whole, third]), tmp_path / name)
     source = open_source(path, sizes=ReadSizes(parquet_rows=4))
-    with pytest.raises(FileFormatError, match=rf"{name}, from row 8, column 'answer': the data are damaged"):
-        read(source, {"answer": "text"})
+    refused(FileFormatError, f"{name} 8 answer", read, source, {"answer": "text"})
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,7 @@ def test_a_quote_that_is_not_closed_is_named_by_its_row(tmp_path, rows, last, st
     if last is None:
         assert sum(chunk.batch.num_rows for chunk in source.chunks(selection, Position(0, start))) == 2 - start
         return
-    with pytest.raises(FileFormatError, match=rf"^{path}, row {last}: a quoted field is not closed$"):
-        list(source.chunks(selection, Position(0, start)))
+    refused(FileFormatError, f"{path} {last}", lambda: list(source.chunks(selection, Position(0, start))))
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.jsonl"])
@@ -230,8 +229,7 @@ def test_encrypted_columns_are_refused(tmp_path):
     table = pa.table({"answer": ["a"], "reference": ["a"]})
     with pq.ParquetWriter(tmp_path / "t.parquet", table.schema, encryption_properties=properties) as writer:
         writer.write_table(table)
-    with pytest.raises(FileFormatError, match="has encrypted columns"):
-        open_source(tmp_path / "t.parquet")
+    refused(FileFormatError, "columns", open_source, tmp_path / "t.parquet")
 
 
 def test_lines_that_each_bring_a_new_name_are_read_in_proportion(tmp_path):
@@ -294,8 +292,9 @@ def test_the_first_row_of_the_second_file_is_counted_in_that_file(tmp_path, suff
     first, second, output = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}", tmp_path / "o.jsonl"
     write_text(first, header + good + good)
     write_text(second, header + bad + good)
-    with pytest.raises(InputError, match=f"^{second}, {where}[:,] "):
-        run(open_source([first, second]), FunctionMaker(choosy, KINDS), output)
+    refused(
+        InputError, f"{second} {where}", lambda: run(open_source([first, second]), FunctionMaker(choosy, KINDS), output)
+    )
     made = run(open_source([first, second]), FunctionMaker(choosy, KINDS), output, on_error="skip")
     [reject] = map(json.loads, made.rejects.read_text(encoding="utf-8").splitlines())
     unit, number = where.split()
@@ -305,8 +304,11 @@ def test_the_first_row_of_the_second_file_is_counted_in_that_file(tmp_path, suff
 def test_the_first_row_of_the_second_file_of_columns_is_row_0(tmp_path):
     for name, answers in (("a.parquet", ["x", "y"]), ("b.parquet", ["bad", "x"])):
         pq.write_table(pa.table({"id": ["p", "q"], "answer": answers}), tmp_path / name)
-    with pytest.raises(InputError, match=f"^{tmp_path}/b.parquet, row 0: "):
-        run(open_source(tmp_path), FunctionMaker(choosy, KINDS), tmp_path / "o.jsonl")
+    refused(
+        InputError,
+        f"{tmp_path}/b.parquet 0",
+        lambda: run(open_source(tmp_path), FunctionMaker(choosy, KINDS), tmp_path / "o.jsonl"),
+    )
 
 
 def test_rows_of_the_second_array_of_vectors_are_counted_in_its_file(tmp_path):
@@ -318,5 +320,4 @@ def test_rows_of_the_second_array_of_vectors_are_counted_in_its_file(tmp_path):
     assert vectors.block(4, 5).tolist() == [[1.0, 1.0, 1.0]]
     with open(tmp_path / "v" / "b.npy", "r+b") as file:
         file.truncate((tmp_path / "v" / "b.npy").stat().st_size - 1)
-    with pytest.raises(FileFormatError, match=r"/v/b\.npy: "):
-        Vectors.of(tmp_path / "v").block(4, 5)
+    refused(FileFormatError, "/v/b.npy", lambda: Vectors.of(tmp_path / "v").block(4, 5))

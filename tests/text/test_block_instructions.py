@@ -23,7 +23,6 @@ from tests.reference.text import CONVENTIONS as REFERENCES
 from tests.support.program import ROOT
 
 U = np.uint64
-SIMPLE = [name for name in CONVENTIONS if convention(name).frame is None]
 
 
 def kinds_by_blocks(instruction):
@@ -54,7 +53,7 @@ def test_bytes_are_of_the_kinds_that_the_tables_of_a_convention_say(shuffle, mon
     flags = kinds_by_blocks(kinds_of if shuffle is None else intrinsic(blocks._kinds_of))
     data = np.arange(256).astype(np.uint8)
     capital = (data >= ord("A")) & (data <= ord("Z"))
-    for name in SIMPLE:
+    for name in [name for name in CONVENTIONS if convention(name).frame is None]:
         rules = convention(name)
         entry = rules.bytemap[:128]
         separators, marks, rare = flags(data, rules_of(rules).kinds)

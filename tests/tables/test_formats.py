@@ -1,25 +1,32 @@
-"""Presets: the files that tools write, and files in their documented form, from a file to rows without an option."""
+"""Formats: presets of tools, workbooks, and formats that are added."""
 
 import json
 import re
 import shutil
+import string
+import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.column_names import COLUMNS, resolve
-from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError
+from fastmetrics.base.errors import FastmetricsError, FileFormatError, InputError, MissingExtraError, OptionError
 from fastmetrics.base.limits import STANDARD
 from fastmetrics.base.paths import parse
 from fastmetrics.base.presets import presets
-from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.readers import Position
+from fastmetrics.tables.encoders import Encoder
+from fastmetrics.tables.formats import FORMATS
+from fastmetrics.tables.opening import expand, open_source
+from fastmetrics.tables.readers import Chunk, Format, Position, Reader
+from tests.support.goldens import refused
 from tests.support.program import program
+from tests.support.workbooks import write_workbook
 
 TOOLS = Path(__file__).parents[1] / "data" / "tools"
 """Files that the tools wrote themselves: scripts/tool_files.py."""
@@ -157,12 +164,10 @@ def test_a_sample_that_is_too_long_is_a_bad_row(tmp_path, most):
 def test_a_log_that_is_cut_says_so(tmp_path, kept):
     data = (TOOLS / "inspect.eval").read_bytes()
     (tmp_path / "cut.eval").write_bytes(data[: int(len(data) * kept)])
-    with pytest.raises(FileFormatError, match=r"not a whole \.eval log.*written to its end"):
-        fm.score(tmp_path / "cut.eval", "answer_words")
+    refused(FileFormatError, "written", fm.score, tmp_path / "cut.eval", "answer_words")
     document = (TOOLS / "inspect.json").read_bytes()
     (tmp_path / "cut.json").write_bytes(document[: int(len(document) * kept)])
-    with pytest.raises(InputError, match=r"cut|not written to its end"):
-        fm.score(tmp_path / "cut.json", "answer_words")
+    refused(InputError, "cut.json", fm.score, tmp_path / "cut.json", "answer_words")
 
 
 def test_a_log_of_damaged_bytes_is_an_error_or_a_bad_row(tmp_path):
@@ -329,3 +334,179 @@ def test_the_rows_of_one_filter_of_lm_eval_are_read(tmp_path):
         scores = fm.score(path, "answer_words", keep="filtered_resps")
         assert scores["id"].to_pylist() == [0, 1, 2]
         assert scores["filtered_resps"].to_pylist() == [[f"strict-match {doc}"] for doc in range(3)]
+
+
+ROWS = [
+    ["id", "answer", "reference", "latency_ms", "answerable", "retrieved_ids", "relevant_ids"],
+    [7, "в Париже", "Париж", 1.5, True, '["d1", "d2"]', '["d2"]'],
+    [8, 42, 42, 12, False, '["d3"]', '["d4"]'],
+    [9, None, "Rome", None, None, None, None],
+]
+METRICS = "exact_match,token_f1,latency_ms,reciprocal_rank,answer_words"
+
+
+def test_a_sheet_is_scored_like_the_same_table_in_csv(tmp_path):
+    book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": ROWS})
+    lines = [
+        "id,answer,reference,latency_ms,answerable,retrieved_ids,relevant_ids",
+        '7,в Париже,Париж,1.5,true,"[""d1"", ""d2""]","[""d2""]"',
+        '8,42,42,12,false,"[""d3""]","[""d4""]"',
+        "9,,Rome,,,,",
+    ]
+    (tmp_path / "rows.csv").write_text("\n".join([*lines, ""]))
+    scored = [
+        fm.score(path, METRICS, output=tmp_path / f"{path.suffix[1:]}.parquet")
+        for path in (book, tmp_path / "rows.csv")
+    ]
+    assert scored[0].summary == scored[1].summary
+    assert scored[0].summary["exact_match"].n_missing == 1
+    assert "blank cells are missing: 1 of 3 in answer" in scored[0].summary.notes[0]
+    assert fm.score(book, "answer_words").to_pydict() == {"id": ["7", "8", "9"], "answer_words": [2.0, 1.0, None]}
+
+
+def test_a_blank_cell_may_be_an_empty_text(tmp_path):
+    book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": ROWS})
+    scores = fm.score(book, "answer_words", files=fm.tables.FileSettings(blank="empty"))
+    assert scores["answer_words"].to_pylist() == [2.0, 1.0, 0.0]
+
+
+def test_a_sheet_is_read_by_its_name(tmp_path):
+    book = write_workbook(tmp_path / "rows.xlsx", {"January": ROWS, "Февраль": [["answer"], ["yes"]]})
+    assert "with --sheet January" in program("score", book, "-m", "answer_words").err
+    assert fm.score(book, "answer_words", files=fm.tables.FileSettings(sheet="Февраль")).num_rows == 1
+    header = write_workbook(tmp_path / "header.xlsx", {"Sheet1": [["answer"]]})
+    assert fm.score(header, "answer_words").num_rows == 0
+
+
+def test_a_row_with_a_bad_cell_is_set_aside(tmp_path):
+    rows = [[None, None], ["answer", "latency_ms"], ["a", 1], ["b", "slow"], ["c", 2]]
+    book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": rows})
+    done = fm.score(book, "latency_ms", output=tmp_path / "s.csv", files=fm.tables.FileSettings(on_error="skip"))
+    assert (done.rows, done.rejected) == (2, 1)
+
+
+def test_many_rows_are_read_in_batches_and_from_the_middle(tmp_path):
+    rows = [["id", "answer"], *([at, f"text {at}"] for at in range(9000))]
+    source = open_source(write_workbook(tmp_path / "rows.xlsx", {"Sheet1": rows}))
+    selection = source.select({"id": "id"})
+    chunks = list(source.chunks(selection))
+    assert len(chunks) == 2
+    assert [value for chunk in chunks for value in chunk.batch["id"].to_pylist()] == [str(at) for at in range(9000)]
+    later = list(source.chunks(selection, Position(0, 8990)))
+    assert later[0].batch["id"].to_pylist() == [str(at) for at in range(8990, 9000)]
+
+
+def test_the_package_is_an_extra(tmp_path, monkeypatch):
+    book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": ROWS})
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    refused(MissingExtraError, "[xlsx]", fm.score, book, "answer_words")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_known_by_its_mark(tmp_path, encoding):
+    """As Excel saves "Unicode Text", with tabs."""
+    path = tmp_path / "rows.csv"
+    path.write_bytes("\ufeffid\tanswer\treference\r\n1\tв Париже\tв Париже\r\n".encode(encoding))
+    assert fm.score(path, "exact_match").to_pydict() == {"id": ["1"], "exact_match": [1.0]}
+    assert fm.columns(path).columns["answer"].first == "в Париже"
+
+
+def test_utf_16_that_is_cut_half_way_names_the_row(tmp_path):
+    path = tmp_path / "rows.csv"
+    data = "\ufeffid,answer\n1,yes\n2,Париж\n".encode("utf-16-le")
+    path.write_bytes(data[:-4] + b"\x00\xd8" + "\n3,b\n".encode("utf-16-le"))
+    refused(FastmetricsError, "rows.csv 1", fm.score, path, "answer_words")
+
+
+@pytest.mark.parametrize("far", ["XFD1048576", "A1048576", "ZZ999999"])
+def test_a_cell_far_from_the_others_is_refused_before_there_is_room_for_all_between(tmp_path, far):
+    near = write_workbook(tmp_path / "near.xlsx", {"a": [["id", "answer"], ["1", "x"]]})
+    path = tmp_path / "rows.xlsx"
+    with zipfile.ZipFile(near) as before, zipfile.ZipFile(path, "w") as after:
+        for name in before.namelist():
+            cell = f'<row r="{far.lstrip(string.ascii_uppercase)}"><c s="1" r="{far}"><v>1</v></c></row></sheetData>'
+            after.writestr(name, before.read(name).replace(b"</sheetData>", cell.encode()))
+    if far.startswith("A1"):  # a long column alone needs little
+        assert open_source(path).schema.names == ["id", "answer"]
+        return
+    refused(FileFormatError, "rows.xlsx 5", open_source, path)
+
+
+MAGIC = b"%cards\n"
+
+
+class CardsReader(Reader):
+    """One column in each line: its name, a colon and its cells, separated by bars."""
+
+    def __init__(self, file):
+        super().__init__(file)
+        with file.open()[0] as stream:
+            lines = stream.read().removeprefix(MAGIC).decode().splitlines()
+        cells = {name: text.split("|") for name, _, text in (line.partition(":") for line in lines)}
+        self.table = pa.table(cells).to_batches()[0]
+        self.schema, self.rows = self.table.schema, self.table.num_rows
+
+    def read(self, selection, number, start, threads):
+        names = [name for name in selection.schema.names if name in self.schema.names]
+        rows = np.arange(start, self.rows)
+        yield Chunk(number, rows, self.table.select(names).slice(start))
+
+
+CARDS = "id:a|b\nanswer:in Paris|Rome\nreference:in Paris|in Rome\n"
+
+
+class CardsEncoder(Encoder):
+    """Writes the file when it is closed."""
+
+    def __init__(self, path):
+        self.path, self.parts = path, []
+
+    def write(self, part):
+        self.parts.append(part)
+
+    def close(self, conclusion):
+        columns = pa.Table.from_batches(self.parts).to_pydict()
+        lines = [f"{name}:{'|'.join(map(str, cells))}\n" for name, cells in columns.items()]
+        self.path.write_bytes(MAGIC + "".join(lines).encode())
+
+    def discard(self):
+        """There is nothing to close."""
+
+
+@pytest.fixture
+def cards(tmp_path, monkeypatch):
+    monkeypatch.setitem(FORMATS, "cards", Format("cards", (".cards",), CardsReader, magic=(MAGIC,)))
+    (tmp_path / "rows.cards").write_bytes(MAGIC + CARDS.encode())
+    return tmp_path / "rows.cards"
+
+
+def test_format_is_read_by_functions_and_commands(cards, tmp_path):
+    fm.score(cards, output=tmp_path / "s.parquet", metrics="token_f1")
+    done = program("score", cards, "-m", "token_f1", "-o", tmp_path / "c.parquet")
+    assert done.code == 0, done.err
+    for name in ("s.parquet", "c.parquet"):
+        assert pa.parquet.read_table(tmp_path / name)["token_f1"].to_pylist() == [1.0, pytest.approx(2 / 3)]
+
+
+def test_format_is_detected_by_suffix_first_bytes_option_and_in_folders(cards, tmp_path):
+    (tmp_path / "unnamed").write_bytes(cards.read_bytes())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "part.cards").write_bytes(cards.read_bytes())
+    for path in (cards, tmp_path / "unnamed", tmp_path / "folder"):
+        assert [file.format for file in expand(path)] == ["cards"]
+    (tmp_path / "plain.txt").write_text(CARDS)
+    assert [file.format for file in expand(tmp_path / "plain.txt", "cards")] == ["cards"]
+
+
+def test_output_in_a_format_without_encoder_is_refused(cards, tmp_path):
+    refused(OptionError, "cards written", fm.score, cards, output=tmp_path / "s.cards", metrics="token_f1")
+    assert not (tmp_path / "s.cards").exists()
+
+
+def test_output_in_a_format_with_encoder_is_written(cards, tmp_path, monkeypatch):
+    encoder = lambda path, schema, compression: CardsEncoder(path)  # noqa: E731
+    monkeypatch.setitem(FORMATS, "cards", Format("cards", (".cards",), CardsReader, magic=(MAGIC,), encoder=encoder))
+    fm.score(cards, output=tmp_path / "s.cards", metrics="exact_match", keep="answer")
+    assert (tmp_path / "s.cards").read_text() == "%cards\nid:a|b\nanswer:in Paris|Rome\nexact_match:1.0|0.0\n"
+    assert (tmp_path / "s.cards.meta.json").exists()
+    refused(OptionError, "ending", fm.score, cards, output=tmp_path / "s.cards.gz", metrics="exact_match")
