@@ -21,7 +21,7 @@ VERBS = {
     "worst_rows": "results.worst_rows",
     "compare": "results.compare",
     "gate": "results.gate",
-    "trend": "results.run_folders",
+    "trend": "results.trend",
     "power": "results.power",
     "classification": "results.classification",
     "validate": "results.validate",

@@ -199,6 +199,9 @@ Scores = Annotated[Any, Help("A score file, folder, address or table.")]
 Averaged = Annotated[Sequence[str] | str, Help("Numeric columns to average: token_f1,latency_ms.")]
 Seed = Annotated[int, Help("Random seed.")]
 Segment = Annotated[str | None, Help("Only rows of this segment of the columns in by: language=ru.")]
+SkipUnreadable = Annotated[
+    bool, Help("Leave out the runs of a folder that cannot be read, and name each with its cause.")
+]
 StripThoughts = Annotated[
     bool, Help("Leave what a reasoning model thought, as in <think>…</think>, out of the answers.")
 ]

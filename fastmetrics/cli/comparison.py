@@ -26,7 +26,7 @@ from fastmetrics.cli.options import (
     picture_place,
     split,
 )
-from fastmetrics.cli.terminal import ResultOfCheck
+from fastmetrics.cli.terminal import ResultOfCheck, code_of
 from fastmetrics.fitting.fit import fit
 from fastmetrics.results.compare import compare
 from fastmetrics.results.gate import gate, junit_of_error
@@ -131,8 +131,7 @@ def gate_command(
     write = {".json": verdict.to_json, ".md": verdict.to_markdown, ".xml": verdict.to_junit}
     for suffix, place in places.items():
         place.write(write[suffix]().rstrip("\n") + "\n")
-    code = 0 if verdict.passed else 6 if verdict.too_few else 1
-    return ResultOfCheck(verdict, code, {"as_json": json == "-", "as_markdown": markdown == "-"})
+    return ResultOfCheck(verdict, code_of(verdict), {"as_json": json == "-", "as_markdown": markdown == "-"})
 
 
 def power_command(

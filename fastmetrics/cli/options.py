@@ -207,6 +207,7 @@ class Spelling:
 
 
 SPELLINGS = {
+    "alert": Spelling("RULE", as_given),
     "better": Spelling("NAME=lower|higher,...", partial(pairs, form="NAME=lower or NAME=higher")),
     "bootstrap": Spelling(least=1),
     "by": Spelling("COLUMN,...", names),

@@ -3,12 +3,12 @@
 Exit codes:
 
 - 0: success
-- 1: a rule of ``gate`` is not met, or ``logs check --strict`` found a fault
+- 1: a rule of ``gate``, or of ``runs trend --alert``, is not met, or ``logs check --strict`` found a fault
 - 2: wrong usage, an unknown name or option
 - 3: the input cannot be scored
 - 4: the output cannot be written
 - 5: an optional dependency is missing
-- 6: rules of ``gate`` are not met, all for want of rows
+- 6: such rules are not met, all for want of rows
 - 7: a model server refuses calls or fails repeatedly
 - 8: an unexpected error, a fault of the program, with its traceback on standard error, or too little memory
 - 9, 10, 11: the output of ``judge run``, ``answer`` or ``evaluate-rag`` is complete, but rows in it have no reply:

@@ -29,15 +29,16 @@ from fastmetrics.cli.options import (
     named_runs,
     picture_place,
 )
-from fastmetrics.cli.terminal import echo, echo_line, print_table
+from fastmetrics.cli.terminal import ResultOfCheck, code_of, echo, echo_line, print_table
 from fastmetrics.reporting.report import report
 from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.distributions import correlations, histograms
 from fastmetrics.results.main_metric import main_of_project
 from fastmetrics.results.primary import primary_table
-from fastmetrics.results.run_folders import list_runs, trend
+from fastmetrics.results.run_folders import list_runs, readable_runs
 from fastmetrics.results.score_columns import column_named
 from fastmetrics.results.summary import side_by_side, summarize
+from fastmetrics.results.trend import trend
 from fastmetrics.results.worst_rows import TEXTS, worst_rows
 from fastmetrics.tables.outputs import table_target, write_whole
 
@@ -226,16 +227,19 @@ def report_command(
 def runs_list_command(
     folder: Folder,
     *,
+    arguments: Annotated[Arguments, OptionsOf(list_runs)],
     as_json: AsJson = False,
 ) -> None:
     """Print names, times (if stored), rows, fingerprints and inputs."""
-    runs = list_runs(folder).to_pylist()
     if as_json:
-        echo(json_text(runs))
+        echo(json_text(arguments.call(list_runs).to_pylist()))
         return
+    runs, notes = readable_runs(folder, arguments["skip_unreadable"])
     header = ("file", "name", "began", "ended", "rows", "metrics", "ids", "questions")
     cells = [{**run, "rows": f"{run['rows']:,}", "metrics": str(len(run["metrics"]))} for run in runs]
     print_table(Grid(header, [[_short(run[name], name) for name in header] for run in cells]))
+    for note in notes:
+        echo_line(note)
 
 
 def _short(value: str | None, column: str) -> str:
@@ -254,8 +258,8 @@ def runs_trend_command(
     plugin: Plugins = None,
     as_json: AsJson = False,
 ) -> Any:
-    """The runs come first to last, each mean with its interval."""
+    """The runs come first to last, each mean with its interval.  With --alert, the exit code is that of gate."""
     place = picture_place(plot, folder)
     result = arguments.call(trend)
     draw(place, result)
-    return result
+    return result if result.alert is None else ResultOfCheck(result, code_of(result.alert))

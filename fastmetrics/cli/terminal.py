@@ -140,6 +140,11 @@ class ResultOfCheck:
     forms: Mapping[str, bool] = field(default_factory=dict)
 
 
+def code_of(verdict: Any) -> int:
+    """The exit code of a gate: 0 if it passed, 6 if rows are too few to tell, 1 otherwise."""
+    return 0 if verdict.passed else 6 if verdict.too_few else 1
+
+
 def check_one_form(forms: Sequence[str], values: Mapping[str, Any]) -> None:
     """Raise ``OptionError`` if the values choose several of a command's forms."""
     if sum(bool(values[form]) for form in forms) > 1:

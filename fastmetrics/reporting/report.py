@@ -76,6 +76,7 @@ def report(
     vectors: Annotated[Any, Help("Vectors of the rows with their ids, for a page with their projection.")] = None,
     vectors_column: Annotated[str | None, Help("Column of the vectors; by default the only one.")] = None,
     runs: Annotated[str | Path | None, Help("Folder of outputs, for a page of metrics over runs.")] = None,
+    skip_unreadable: shared.SkipUnreadable = False,
     rows: Annotated[
         Literal["sample", "all"], Help("Rows to show: a sample, or all, in files that the page loads.")
     ] = "sample",
@@ -160,6 +161,7 @@ def report(
         threads,
         predicted,
         expected,
+        skip_unreadable,
     )
     runs_of_scores = scores if system is not None or are_several(scores) else [scores]
 

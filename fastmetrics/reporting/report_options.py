@@ -58,6 +58,7 @@ class ReportOptions:
     predicted: str | None = None
     """The column of predicted labels; None for the usual ones."""
     expected: str | None = None
+    skip_unreadable: bool = False
     folder: Path | None = None
     """The folder for all rows, if requested."""
 

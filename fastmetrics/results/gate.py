@@ -15,8 +15,8 @@ import numpy as np
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
-from fastmetrics.base.display import Grid, ShownSequence, inert, interval, lines_of, number, row_count
-from fastmetrics.base.errors import Argument, OptionError
+from fastmetrics.base.display import HIDDEN, Grid, ShownSequence, inert, interval, lines_of, number, row_count
+from fastmetrics.base.errors import Argument, OptionError, one_line
 from fastmetrics.base.notes import NAMES, Figure, Note, interval_notes, joined, mark_of, said
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument, check_names
 from fastmetrics.base.score_metadata import counts_column
@@ -78,6 +78,8 @@ class CheckedRule:
     worst: float | None = None
     n_ignored: int = 0
     """Rows without a score that are left out on request."""
+    causes: Mapping[str, int] = field(default_factory=dict, metadata=HIDDEN)
+    """Why rows have no score, as far as it is known."""
     n_new: int = 0
     """Rows that only the scores have; no change includes them."""
     why: str | None = None
@@ -227,7 +229,11 @@ class CheckedRule:
             "reading": rule.reading or "mean",
         }
         asked |= {"compare": rule.compare, "limit": rule.limit, "percent": rule.percent}
-        found = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("rule", "why", "places")}
+        found = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.name not in ("rule", "why", "places", "causes")
+        }
         verdict = {"verdict": "met" if self.met else "not met", "crosses": self.crosses} | {
             "false_alarms": self.false_alarms
         }
@@ -335,6 +341,8 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
                 failure = ElementTree.SubElement(case, "failure", {"message": _plain(check.reason)})
                 failure.text = _plain(f"worst: {check.places.text}") if check.places.text else None
             ElementTree.SubElement(case, "system-out").text = _plain(check.basis)
+        if self.notes:
+            ElementTree.SubElement(suite, "system-out").text = _plain("\n".join(map(one_line, self.notes)))
         return _xml(suite)
 
 
@@ -369,11 +377,11 @@ def _crossed(check: CheckedRule) -> Note:
 def _unscored(check: CheckedRule) -> list[str]:
     """How the rows without a score count in a check."""
     where = check.metric if check.segment is None else f"{check.metric} ({check.segment})"
-    lacking = Note("baseline_alone" if check.rule.is_change else "without_score")
-    worst = "" if check.worst is None else number(check.worst)
+    how = {"where": where, "worst": "" if check.worst is None else number(check.worst)}
+    kind = "ignored" if check.n_ignored else "count_as_worst" if check.n_worst and check.worst is not None else None
+    causes = check.causes or {"unscored": check.n_worst or check.n_ignored}
     return said(
-        check.n_worst and worst and Note("count_as_worst", where=where, n=check.n_worst, lacking=lacking, worst=worst),
-        check.n_ignored and Note("ignored", where=where, n=check.n_ignored, lacking=lacking),
+        kind and [Note(kind, n=n, cause=Note(f"lost_{cause}", n=n), **how) for cause, n in causes.items()],
         check.n_new and Note("new_rows", where=where, n=check.n_new),
     )
 
@@ -446,7 +454,7 @@ class GateChecks:
     def _checked(
         self, rule: Rule, metric: AnyMetric, segment: Segment, value: Value, method: Method, why: str | None
     ) -> CheckedRule:
-        names = ("value", "n", "n_clusters", "n_worst", "worst", "n_ignored", "n_new")
+        names = ("value", "n", "n_clusters", "n_worst", "worst", "n_ignored", "n_new", "causes")
         figures: dict[str, Any] = {name: getattr(value, name) for name in names}
         interval = value.interval
         figures |= {"low": interval.low, "high": interval.high, "interval": interval.kind, "why": why}
@@ -524,6 +532,7 @@ def gate(
         Help("What pairs the rows: id (or the column of on), or position (row i of each run is the same question)."),
     ] = "id",
     allow_differences: shared.AllowDifferences = False,
+    skip_unreadable: shared.SkipUnreadable = False,
     seed: shared.Seed = 0,
     threads: shared.Threads = None,
     flags: shared.Flags = None,
@@ -569,11 +578,12 @@ def gate(
     for rule in all_rules:
         if rule.is_change and baseline is None:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
-    path, chosen = latest_run(scores) if latest else (scores, None)
+    path, chosen = latest_run(scores, skip_unreadable) if latest else (scores, [])
     run = open_scores(path, table="scores", latest=True)
     base, of_last = None, list[str]()
     if last is not None:
-        base, of_last = mean_of_runs(baseline, last, path, run.metadata.began, allow_differences)
+        began, skip = run.metadata.began, skip_unreadable
+        base, of_last = mean_of_runs(baseline, last, path, began, allow=allow_differences, skip=skip)
     elif baseline is not None:
         base = open_scores(baseline, table="baseline")
     run = _prefetched(run, all_rules, cluster, on).with_flags(distinct(flags, "flags"))
@@ -584,13 +594,8 @@ def gate(
     metrics = GateMetrics(rows, better or {}, excluded, run)
     checks = GateChecks(rows, metrics, unpaired, min_n, confidence, seed, threads)
     checked = [check for rule in all_rules for check in checks.of(rule)]
-    notes = [
-        *([] if chosen is None else [chosen]),
-        *of_last,
-        *differences,
-        *rows.paired.infinite_notes,
-        *checks.notes,
-    ]
+    notes = list(dict.fromkeys([*chosen, *of_last]))  # both may leave out a run
+    notes += [*differences, *rows.paired.infinite_notes, *checks.notes]
     for each in (run, base):
         notes += [] if each is None else [*_missing_queries(each), *each.drift_notes, *each.unread_notes]
     return Gate(run.name, checked, None if base is None else base.name, confidence, notes)

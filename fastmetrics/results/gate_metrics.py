@@ -75,6 +75,8 @@ class Value:
     n_new: int = 0
     """Rows that only the scores have, which no change includes."""
     n_clusters: int | None = None
+    causes: Mapping[str, int] = field(default_factory=dict)
+    """Why rows have no score, as far as it is known: absent, rejected, undefined, error, unread, missing, unscored."""
     note: str | None = None
     lacks_worst: bool = False
     """Whether rows without a score could not be counted, so that there is no value."""
@@ -150,6 +152,7 @@ class RowMetric:
         reading = rule.figure or self.usual
         states, own, clusters = self._scores, rows, self.rows.paired.clusters_of(rows)
         failed, extra = self.without_score(rows), 0 if rule.where else self.rows.n_rejected
+        causes = self._causes(rows, failed, extra)
         if reading != "mean" and (answers := self.rows.answers(self.name)) is not None:
             extra += int((failed & self.rows.absent[rows]).sum())
             states, places = answers
@@ -173,7 +176,20 @@ class RowMetric:
         found = figure_of(values, reading, clusters, self.bounds, with_interval)
         counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
         note = self._doubt(rule, rows) if n_failed else None
-        return Value(found.value, found.interval, int(has.sum()), *counted, n_clusters=found.n_clusters, note=note)
+        others: dict[str, Any] = {"n_clusters": found.n_clusters, "causes": causes, "note": note}
+        return Value(found.value, found.interval, int(has.sum()), *counted, **others)
+
+    def _causes(self, rows: Ints, lost: Flags, rejected: int = 0) -> dict[str, int]:
+        """Why rows have no score: what the rows tell, then what the metadata do of all rows or of their only cause."""
+        gone, stored = self.rows.absent[rows], (self.rows.run.metadata.metrics or {}).get(self.name)
+        undefined = lost & ~gone & self._scores.undefined[rows]
+        found = {"absent": int((lost & gone).sum()), "rejected": rejected, "undefined": int(undefined.sum())}
+        left = int((lost & ~gone & ~undefined).sum())
+        known = {} if stored is None else {"error": stored.n_error, "missing": stored.n_missing}
+        known = {cause: n for cause, n in {**known, "unread": self.rows.run.metadata.n_unread(self.name)}.items() if n}
+        if sum(known.values()) != left:  # some of them, or answers of questions
+            known = {next(iter(known)) if len(known) == 1 else "unscored": left}
+        return {cause: n for cause, n in {**found, **known}.items() if n}
 
     def worst_places(self, rule: Rule, rows: Ints, worst: float | None) -> WorstPlaces:
         """The rows and the segment with the worst scores, or with the largest changes for the worse.
@@ -279,7 +295,7 @@ class RowMetric:
             interval = replace(interval, low=0.0, high=0.0, note=Note("no_change_unbounded"))
         value, interval = signed(sign(rule, self.better), value, interval)
         counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
-        return Value(value, interval, int(both.sum()), *counted, n_new, means.n_clusters)
+        return Value(value, interval, int(both.sum()), *counted, n_new, means.n_clusters, self._causes(rows, lost))
 
 
 @dataclass(frozen=True)

@@ -270,7 +270,7 @@ def reading(shown: str) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
 
 
 def content_of(path: str) -> tuple[int, int] | None:

@@ -118,7 +118,7 @@ def test_shell_lines_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyP
         assert (done.code, done.err) == (int("exit code 1" in line), ""), line
         assert done.out
     assert re.search(r"keyword_recall\.drop <= 0\.02 +FAILED +0\.0746 \[0\.\d+, 0\.1\d+\]†? +292 +0", done.out)
-    assert "token_f1: 8 rows without a score (failed, or an input is missing) count as 0" in " ".join(done.out.split())
+    assert "token_f1: 8 rows that lack an input count as 0" in " ".join(done.out.split())
 
 
 def test_the_first_steps_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -520,7 +520,9 @@ OF_FILES = "is of files: tests/cli and tests/scoring"
 SHOWN_NOWHERE = {
     "threads": "changes no bit: tests/scoring/test_scorer.py",
     **dict.fromkeys(("progress", "watch"), "prints how far a run is: tests/scoring/test_memory_and_files.py"),
-    **dict.fromkeys(("output", "files", "reading", "resume", "overwrite", "latest", "last", "rules"), OF_FILES),
+    **dict.fromkeys(
+        ("output", "files", "reading", "resume", "overwrite", "latest", "last", "skip_unreadable", "rules"), OF_FILES
+    ),
     "schema": "names the types of columns: tests/scoring/test_columns.py",
     "cache": "stores vectors for the next run: tests/vectors/test_vector_cache.py",
     **dict.fromkeys(("name", "times"), "is stored with the scores: tests/results/test_run_folders.py"),
@@ -544,6 +546,7 @@ SHOWN_NOWHERE = {
 ELSEWHERE = {
     "metric": "declares a metric: tests/metrics/test_plugins.py",
     "trend": "reads a folder of runs: tests/results/test_run_folders.py",
+    "list_runs": "reads a folder of runs: tests/results/test_run_folders.py",
     "fit": "fits many models: tests/fitting/test_fit.py",
     **dict.fromkeys(
         ("judge", "JudgeSettings", "ClientSettings", "FullContextBot", "GivenContextsBot", "FunctionBot"),

@@ -137,7 +137,7 @@ def test_a_corpus_metric_with_rows_without_a_score_names_the_only_option(keep_co
     )
     ignored = fm.gate(scores, "corpus_bleu >= 5 with n >= 1, unpaired=ignore")
     assert ignored.passed
-    said = "corpus_bleu: 1 row without a score (failed, or an input is missing) is ignored (unpaired=ignore)"
+    said = "corpus_bleu: 1 row without a score is ignored (unpaired=ignore)"
     assert said in " ".join(str(ignored).split())
 
 
@@ -273,10 +273,7 @@ def test_the_program_ignores_unpaired_rows_on_request(tmp_path):
     )
     failed, ignored = program(*command), program(*command, "--unpaired", "ignore")
     assert (failed.code, ignored.code) == (1, 0)
-    assert "token_f1: 50 rows without a score (failed, or an input is missing) count as 0" in " ".join(
-        failed.out.split()
-    )
-    assert "token_f1: 50 rows that only the baseline scores count as 0" in failed.out
+    assert "token_f1: 50 rows that only the baseline has count as 0; unpaired=ignore" in failed.out
     assert "are ignored (unpaired=ignore)" in " ".join(ignored.out.split())
     told = json.loads(program(*command, "--json", "-").out)["checks"][0]
     assert (told["n"], told["n_worst"], told["worst"], told["n_ignored"]) == (50, 50, 0.0, 0)
@@ -605,3 +602,36 @@ def test_shares_of_missing_and_failed_rows_are_told_apart(tmp_path, monkeypatch)
         for sign, passes in ((">=", True), ("<=", True), (">", False)):
             rule = f"judge_safety.{figure} {sign} {value}"
             assert fm.gate(tmp_path / "o.parquet", [rule]).passed is passes, rule
+
+
+CAUSES = [
+    # of a run and a rule: the rows without a score by cause
+    ("gone", "drop <= 1", ["50 rows that only the baseline has count as 0"]),
+    ("nulled", "mean >= 0", ["50 rows without a score count as 0"]),
+    ("scored", "drop <= 1", ["1 row that only the baseline has counts", "2 rows that lack an input count"]),
+    ("scored", "mean >= 0", ["1 row that only the baseline has counts", "2 rows that lack an input count"]),
+    ("undefined", "drop <= 1", ["1 row undefined, though the baseline scores it, counts as 0"]),
+    ("rejected", "mean >= 0", ["1 row that scoring rejected counts as 0; unpaired=ignore leaves it out"]),
+]
+
+
+@pytest.mark.filterwarnings("ignore::fastmetrics.base.errors.ScoreWarning")
+@pytest.mark.parametrize(("run", "rule", "said"), CAUSES, ids=[f"{run} {rule}" for run, rule, _ in CAUSES])
+def test_each_cause_of_rows_without_a_score_is_a_note(run, rule, said, tmp_path):
+    rows = [{"id": n, "retrieved_ids": ["a"], "relevant_ids": ["a"]} for n in range(30)]
+    metric, base = "ndcg", fm.score(rows, "ndcg", keep=["id"])
+    if run in ("gone", "nulled"):
+        metric, base, scores = "token_f1", OLD, {"gone": gone, "nulled": nulled}[run](NEW)
+    elif run == "rejected":
+        jsonl(tmp_path / "rows.jsonl", *rows[1:], {**rows[0], "relevant_ids": "]"})
+        base, scores = None, tmp_path / "o.parquet"
+        fm.score(tmp_path / "rows.jsonl", "ndcg", output=scores, files=fm.tables.FileSettings(on_error="skip"))
+    else:
+        changes = [{"relevant_ids": []}] if run == "undefined" else [{"relevant_ids": None}, {"retrieved_ids": None}]
+        changed = [{**row, **change} for row, change in zip(rows, changes, strict=False)]
+        scores = tmp_path / "o.parquet"
+        fm.score([*changed, *rows[len(changed) + (run == "scored") :]], "ndcg", keep=["id"], output=scores)
+    notes = fm.gate(scores, f"{metric}.{rule}", baseline=base).remarks()
+    counted = [note for note in notes if "unpaired=ignore" in note]
+    for note, text in zip(counted, said, strict=True):
+        assert note.startswith(f"{metric}: {text}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import os
 import random
 import re
 from unittest import mock
@@ -432,3 +433,100 @@ def test_a_resumed_run_says_which_option_changed(tmp_path, monkeypatch):
     )
     done = program(*options, "squad_f1(version=1)", "--on-error", "skip")
     assert "on_error was 'fail', is 'skip'" in done.err
+
+
+@pytest.fixture
+def nights(tmp_path, monkeypatch):
+    """Five nights of 40 rows, each with one right answer less; the second file is torn, pages of the third too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nights").mkdir()
+    for night in range(5):
+        rows = [{"id": n, "answer": "in Paris" if n >= night else "no", "reference": "in Paris"} for n in range(40)]
+        with mock.patch("fastmetrics.scoring.score_runs.now", lambda night=night: f"2040-01-0{night + 1}T00:00:00"):
+            place = tmp_path / "nights" / f"{night}.parquet"
+            fm.score(rows, "token_f1", output=place, times=True)
+        content = place.read_bytes()
+        place.write_bytes({1: content[:100], 2: b"PAR1" + b"\xff" * 60 + content[64:]}.get(night, content))
+    return tmp_path / "nights"
+
+
+def test_runs_that_cannot_be_read_are_named_and_left_out_on_request(nights, tmp_path):
+    one, two = ("--alert", "token_f1.n >= 1"), ("-r", "token_f1.n >= 1")
+    for command in (
+        ("runs", "list", nights),
+        ("runs", "trend", nights, "token_f1"),
+        ("gate", nights, "--latest", *two),
+    ):
+        told = program(*command)
+        assert (told.code, told.out) == (3, "")
+        assert told.err.startswith(
+            f"error: {nights}/1.parquet: cannot be read: Parquet magic bytes not found in footer"
+        )
+        assert told.err.endswith("; leave it out with --skip-unreadable\n")
+    listed = fm.results.list_runs(nights, skip_unreadable=True).to_pylist()
+    assert [run["file"] for run in listed] == [f"{n}.parquet" for n in (1, 0, 2, 3, 4)]
+    assert [run["rows"] for run in listed] == [None, 40, 40, 40, 40]
+    assert listed[0]["unreadable"].startswith("cannot be read: Parquet")
+    told = program("runs", "list", nights, "--skip-unreadable")
+    assert told.code == 0
+    assert f"left out: {nights}/1.parquet: cannot be read: Parquet" in told.out
+    found = fm.trend(nights, "token_f1", skip_unreadable=True)
+    assert [(one.file, one.mean) for one in found] == [(f"{n}.parquet", 1 - n / 40) for n in (0, 3, 4)]
+    left_out = [f"left out: {nights}/{n}.parquet: cannot be read: " for n in (1, 2)]
+    assert all(note.startswith(text) for note, text in zip(found.notes, left_out, strict=True))
+    files = {kind: tmp_path / f"gate.{end}" for kind, end in (("json", "json"), ("markdown", "md"), ("junit", "xml"))}
+    way = [part for kind, file in files.items() for part in (f"--{kind}", file)]
+    rule = ("-r", "token_f1.drop.point == 0.0625", "--baseline", nights, "--last", "3")  # of 1 and 37/40 against 36/40
+    told = program("gate", nights, "--latest", *rule, "--skip-unreadable", *way)
+    assert (told.code, told.err) == (0, ""), told
+    for text in (" ".join(told.out.split()), *(file.read_text() for file in files.values())):
+        assert all(note in text for note in left_out)
+    page = tmp_path / "page.html"
+    fm.report(nights / "0.parquet", page, runs=nights, skip_unreadable=True)
+    assert all(note in page.read_text() for note in left_out)
+    assert program("runs", "trend", nights, "token_f1", "--skip-unreadable", *one).code == 0
+
+
+def test_a_run_that_may_be_the_last_is_not_left_out(nights):
+    (nights / "2.parquet").unlink()
+    os.utime(nights / "1.parquet", (3e9, 3e9))  # 2065
+    for command in (("gate", nights, "--latest", "-r", "token_f1 >= 0"), ("runs", "trend", nights, "token_f1")):
+        alert = ("--alert", "token_f1 >= 0") if command[0] == "runs" else ()
+        told = program(*command, *alert, "--skip-unreadable")
+        assert (told.code, "; it may be the last run: move it away, or name the run" in told.err) == (3, True)
+    assert program("runs", "trend", nights, "token_f1", "--skip-unreadable").code == 0
+
+
+ALERTS = [
+    # rules, code, of a last night at 36/40 after 37/40, 38/40, 39/40 and 1
+    (["token_f1 >= 0.9"], 0),
+    (["token_f1 >= 0.91"], 1),
+    (["drop.point <= 0.0625"], 0),
+    (["drop.point <= 0.0624"], 1),
+    (["drop.point <= 0.0251", "--last", "1"], 0),
+    (["token_f1 >= 0.9 with n >= 41"], 6),
+    (["token_f1 >= 0.9", "--alert", "token_f1.n >= 41"], 1),
+    (["token_f1 => 0.9"], 2),
+]
+
+
+@pytest.mark.parametrize(("rules", "code"), ALERTS, ids=[" ".join(rules) for rules, _ in ALERTS])
+def test_an_alert_on_a_trend_ends_as_a_gate_on_the_last_run(rules, code, tmp_path):
+    for night in range(5):
+        rows = [{"id": n, "answer": "in Paris" if n >= night else "no", "reference": "in Paris"} for n in range(40)]
+        fm.score(rows, "token_f1", output=tmp_path / f"{night}.parquet")
+        fm.score(rows, "answer_words", output=tmp_path / f"{night}b.parquet")  # is none of its nights
+    told = program("runs", "trend", tmp_path, "token_f1", "--alert", *rules, "--json")
+    assert told.code == code, told
+    if code == 2:
+        assert "rule 'token_f1 => 0.9', character 10: expected one of" in told.err
+        return
+    alert = json.loads(told.out)["alert"]
+    assert alert["passed"] == (code == 0)
+    last = ["--last", rules[-1]] if "--last" in rules else []
+    other = program("gate", tmp_path / "4.parquet", "-r", "token_f1.drop.point <= 1", *last)
+    assert other.code == 2  # a change needs a baseline, which the trend has
+    if "drop" in rules[0]:
+        [check] = alert["checks"]
+        assert check["value"] == pytest.approx(0.025 if last else 0.0625)
+        assert check["false_alarms"] > 0

@@ -10,7 +10,8 @@ from fastmetrics.base.display import Grid
 from fastmetrics.reporting.charts import LineChart
 from fastmetrics.reporting.sections.section import WORDS, Section, SectionInput
 from fastmetrics.results.primary import PRIMARY
-from fastmetrics.results.run_folders import Trend, TrendPoint, list_runs, trend
+from fastmetrics.results.run_folders import list_runs
+from fastmetrics.results.trend import Trend, TrendPoint, trend
 
 _TRENDS = 8
 """Maximum number of metrics with trends over runs."""
@@ -25,9 +26,10 @@ def _trends(section_input: SectionInput) -> list[dict[str, Any]]:
     if options.runs is None:
         return []
     shown = [figure.partition(".")[0] for figures in PRIMARY.values() for figure in figures]
-    recorded = {name for run in list_runs(str(options.runs)).to_pylist() for name in run["metrics"]}
+    how: dict[str, Any] = {"skip_unreadable": options.skip_unreadable}
+    recorded = {name for run in list_runs(str(options.runs), **how).to_pylist() for name in run["metrics"] or ()}
     first = sorted([name for name in names if name in recorded] or names, key=lambda name: name not in shown)[:_TRENDS]
-    trends = [trend(str(options.runs), name) for name in first]
+    trends = [trend(str(options.runs), name, **how) for name in first]
     selected = []
     for points in trends:
         lines = {key: [getattr(point, key) for point in points] for key in ("mean", "low", "high")}
