@@ -100,6 +100,15 @@ def interval(low: float, high: float, sign: str = "") -> str:
     return f"[{text(low)}, {text(high)}]"
 
 
+def p_value(p: float, note: str | None = None) -> str:
+    """A p value, with the sign of the note on it.
+
+    >>> p_value(0.03), p_value(1e-9), p_value(math.nan)
+    ('0.0300', '<0.0001', '–')
+    """
+    return ("–" if math.isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}") + mark_of(note)
+
+
 TONES = {
     **dict.fromkeys(("better", "ok", "equivalent", "not worse"), "green"),
     **dict.fromkeys(("worse", "FAILED"), "red"),

@@ -52,7 +52,7 @@ class Note(str):
     id: str
     values: dict[str, Any]
     group: str
-    """approximate, none (no interval), safe (wider than its level needs) or plain."""
+    """approximate, none (no interval), safe (wider than its level needs), plain, or method (how figures were made)."""
 
     def __new__(cls, id: str, /, **values: Any) -> Note:
         group, text = _texts()[id]
@@ -103,6 +103,15 @@ def said(*notes: Any) -> list[str]:
     ['a', 'b', 'wider than its level needs']
     """
     return [one for part in notes if part for one in ([part] if isinstance(part, str) else part)]
+
+
+def weighty_first(notes: Iterable[str]) -> list[str]:
+    """The notes on how figures were made behind those that a reader must know.
+
+    >>> weighty_first([Note("margin", margin=0.1), Note("wider")])[0]
+    'wider than its level needs'
+    """
+    return sorted(notes, key=lambda note: getattr(note, "group", "") == "method")
 
 
 def joined(first: str | None, second: str | None) -> str | None:

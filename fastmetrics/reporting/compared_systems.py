@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from fastmetrics.base.notes import Figure, interval_notes
+from fastmetrics.base.display import p_value
+from fastmetrics.base.notes import Figure, interval_notes, mark_of
 from fastmetrics.base.specs import Better
+from fastmetrics.reporting.overview import by_concern
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare import compare
 from fastmetrics.results.comparison_result import Compared, Comparison, could_turn, p_mark, verdict_word
@@ -20,12 +22,11 @@ from fastmetrics.stats.significance import compact_letters
 
 VERDICTS = ("worse", "better", "lower", "higher", "–")
 """The verdicts in their order on the page."""
-_NEAREST = 3
 _MANY_ROWS = 100_000
 _HEAT_CELLS = 6_000
 """Number of cells of heat maps from which on further pairs of systems have none, to keep the page small."""
-SHOWN_PLACES = 12
-"""Maximum number of segments of the overview."""
+SHOWN = 6
+"""Maximum number of systems that the chart of differences draws: the best ones."""
 
 
 def compared(systems: Sequence[ScoreTable], options: Any) -> PageComparison | None:
@@ -47,16 +48,6 @@ def compared(systems: Sequence[ScoreTable], options: Any) -> PageComparison | No
     return PageComparison(found)
 
 
-def of_each_pair(some: Sequence[Compared], most: int) -> list[Compared]:
-    """At most ``most`` differences in their order: the first of each pair of systems, then the second of each, …"""
-    pairs: dict[tuple[str, str], list[int]] = {}
-    for at, one in enumerate(some):
-        pairs.setdefault((one.baseline, one.other), []).append(at)
-    turns = itertools.chain.from_iterable(itertools.zip_longest(*pairs.values()))
-    places = itertools.islice((at for at in turns if at is not None), most)
-    return [some[at] for at in sorted(places)]
-
-
 class PageComparison:
     """A comparison, in the order in which a page shows it: what changed, where, and what is not decided."""
 
@@ -73,7 +64,7 @@ class PageComparison:
 
         def place(one: Compared) -> tuple[bool, int, float]:
             verdict = self.found.verdict(one)
-            size = abs(one.delta) / (self._reached[self._scale(one)] or 1.0) if verdict == "–" else 0.0
+            size = abs(one.delta) / (self.reach(one) or 1.0) if verdict == "–" else 0.0
             return one.metric != self.found.main, VERDICTS.index(verdict), -size if size == size else 0.0  # noqa: PLR0124
 
         return sorted(some, key=place)
@@ -92,39 +83,60 @@ class PageComparison:
         """The systems, the best by the main metric first, where there is one."""
         return list(dict.fromkeys([*([] if self.lead is None else self.lead.means), *self.systems]))
 
+    @cached_property
+    def equal(self) -> Sequence[str]:
+        """The metrics by which all systems have the same score in every row."""
+        of_metric: dict[str, bool] = {}
+        for one in self._whole:
+            of_metric[one.metric] = of_metric.get(one.metric, True) and one.is_equal
+        return [name for name in self.found.better if of_metric.get(name)]
+
     @property
     def differences(self) -> Sequence[Compared]:
-        """Of the first system and the others over all rows, those with a verdict first."""
-        return [one for one in self._whole if one.baseline == self._first]
+        """Of the first system and the others over all rows, those with a verdict first; none that are equal."""
+        return [one for one in self._whole if one.baseline == self._first and one.metric not in self.equal]
 
     @property
     def further(self) -> Sequence[Compared]:
         """Of the other systems among each other."""
-        return [one for one in self._whole if one.baseline != self._first]
+        return [one for one in self._whole if one.baseline != self._first and one.metric not in self.equal]
+
+    @property
+    def charted(self) -> Sequence[str]:
+        """The systems whose differences from the first one are drawn, the best first."""
+        return [name for name in self.best_first if name != self._first][:SHOWN]
+
+    @property
+    def chart(self) -> list[tuple[str, list[tuple[str, list[Compared]]]]]:
+        """The differences of the charted systems by concern and metric; those with a verdict first."""
+        of_metric: dict[str, dict[str, Compared]] = {}
+        for one in self.differences:
+            of_metric.setdefault(one.metric, {})[one.other] = one
+        groups = by_concern(list(of_metric), self.found.concerns, self.found.main)
+        own = {name: [some[other] for other in self.charted if other in some] for name, some in of_metric.items()}
+        return [(concern, [(name, own[name]) for name in names]) for concern, names in groups]
+
+    @property
+    def decisive(self) -> Compared:
+        """The first difference by the main metric over all rows; there is a lead."""
+        return next(one for one in self._whole if one.metric == self.found.main)
+
+    @property
+    def n_compared(self) -> int:
+        """The rows behind the lead: those of which all systems have a score."""
+        ranked = (ranking.n for ranking in self.found.rankings if ranking.metric == self.found.main)
+        return next(ranked, self.decisive.n_paired)
+
+    def others_of(self, some: Sequence[Compared], *verdicts: str) -> list[str]:
+        """The systems with one of these verdicts."""
+        return [one.other for one in some if self.found.verdict(one) in verdicts]
 
     def has_direction(self, one: Compared) -> bool:
         """Whether more of a metric is better or worse."""
         return self.found.better[one.metric] is not None
 
-    def _decided(self, some: Sequence[Compared], *, directed: bool) -> list[Compared]:
-        decided = [one for one in some if self.found.verdict(one) != "–"]
-        return [one for one in decided if self.has_direction(one) == directed]
-
-    @property
-    def changed(self) -> Sequence[Compared]:
-        """The differences of the first system with a verdict, of metrics with a direction."""
-        return self._decided(self.differences, directed=True)
-
-    @property
-    def shifted(self) -> Sequence[Compared]:
-        """The differences of the first system with a verdict, of metrics without a direction."""
-        return self._decided(self.differences, directed=False)
-
-    @property
-    def undecided(self) -> Sequence[Compared]:
-        """The differences of the first system without a verdict, of metrics with a direction."""
-        some = [one for one in self.differences if self.has_direction(one)]
-        return [one for one in some if self.found.verdict(one) == "–"]
+    def _decided(self, some: Sequence[Compared]) -> list[Compared]:
+        return [one for one in some if self.found.verdict(one) != "–" and self.has_direction(one)]
 
     def _clearest(self, some: Sequence[Compared]) -> list[Compared]:
         """Pairs of the first system before the others, by verdict, the clearest of chance first."""
@@ -139,26 +151,7 @@ class PageComparison:
     @cached_property
     def places(self) -> Sequence[Compared]:
         """The segments with a verdict: losses of the first system's pairs first, the clearest first."""
-        return self._clearest(self._decided(self._segments, directed=True))
-
-    @property
-    def shifted_places(self) -> Sequence[Compared]:
-        """The segments with a verdict, of metrics without a direction."""
-        return self._decided(self._segments, directed=False)
-
-    @property
-    def shown_places(self) -> Sequence[Compared]:
-        """The segments of the overview, of each pair of systems alike."""
-        return of_each_pair(self.places, SHOWN_PLACES)
-
-    @property
-    def nearest(self) -> Sequence[Compared]:
-        """Where no segment has a verdict: of the three with the least p, the difference that has it."""
-        of_segment: dict[str | None, Compared] = {}
-        for one in [] if self.places else sorted(self._segments, key=lambda one: one.p):
-            if self.has_direction(one) and not one.is_equal and not math.isnan(one.p):
-                of_segment.setdefault(one.segment, one)
-        return list(of_segment.values())[:_NEAREST]
+        return self._clearest(self._decided(self._segments))
 
     @property
     def unscored(self) -> Sequence[str]:
@@ -180,7 +173,8 @@ class PageComparison:
         """The farthest end of an interval on each scale: over all rows, and in the segments that are shown."""
         reached: dict[Any, float] = {}
         decided = [one for one in self._segments if self.found.verdict(one) != "–"]
-        for one in [*self._whole, *(decided or filter(self.has_direction, self._segments))]:
+        whole = [one for one in self._whole if one.metric not in self.equal]
+        for one in [*whole, *(decided or filter(self.has_direction, self._segments))]:
             ends = [abs(value) for value in (one.low, one.delta, one.high) if math.isfinite(value)]
             reached[self._scale(one)] = max([reached.get(self._scale(one), 0.0), *ends])
         return reached
@@ -192,9 +186,10 @@ class PageComparison:
     def drawn(self, one: Compared) -> tuple[float, ...] | None:
         """Low, Δ and high in percent of a line with 0 in the middle, one scale for metrics of the same bounds."""
         reach = self.reach(one)
-        if not reach or math.isnan(one.low):
+        if math.isnan(one.delta):
             return None
-        return tuple(round(50 + 46 * value / reach, 2) for value in (one.low, one.delta, one.high))
+        ends = (one.low, one.delta, one.high) if not math.isnan(one.low) else (one.delta,) * 3
+        return tuple(round(50 + 46 * (value / reach if reach else 0), 2) for value in ends)
 
     def alone(self, one: Compared) -> str:
         """Without a verdict: the verdict that an interval without 0 would give by itself; empty if it holds 0."""
@@ -206,10 +201,6 @@ class PageComparison:
         """Whether the test gives a verdict although the interval holds 0."""
         return self.found.verdict(one) != "–" and one.low <= 0 <= one.high
 
-    def least_p(self, one: Compared) -> bool:
-        """Whether no resample is as far apart, so that p is at most what is shown."""
-        return one.test == "fisher" and math.isclose(one.p * (self.found.resamples + 1), 1, rel_tol=1e-9)
-
     def reversible(self, one: Compared) -> bool:
         """Whether there is a verdict that the missing scores of rows with a score of one system only could reverse."""
         return self.found.verdict(one) != "–" and could_turn(one, self.found.bounds.get(one.metric)) is not None
@@ -217,16 +208,16 @@ class PageComparison:
     @property
     def n_reversible(self) -> int:
         """Number of verdicts over all rows, of metrics with a direction, that missing scores could reverse."""
-        return sum(map(self.reversible, self._decided(self._whole, directed=True)))
+        return sum(map(self.reversible, self._decided(self._whole)))
 
     def having(self, some: Sequence[Compared], sign: Callable[[Compared], Any]) -> bool:
         """Whether one of the differences has a sign."""
         return any(map(sign, some))
 
-    def marks(self, some: Sequence[Compared]) -> list[str]:
-        """What the marks of the intervals and p values of these differences mean."""
+    def marks(self, some: Sequence[Compared], *, signed: bool = False) -> list[str]:
+        """The notes on the intervals and p values of these differences, all or those with a sign."""
         notes = [Figure.of(one.metric, note) for one in some for note in (one.interval_note, p_mark(one))]
-        return interval_notes(notes, self.found.confidence)
+        return interval_notes([one for one in notes if not signed or mark_of(one.note)], self.found.confidence)
 
     # Several systems: each against each, letters, and heat maps of their segments.
 
@@ -287,7 +278,7 @@ class PageComparison:
         family, resamples = max(sizes.values(), default=1), found.resamples
         limits: list[tuple[str, Mapping[str, str]]] = []
         if family > found.alpha * (resamples + 1):
-            p = f"{family / (resamples + 1):.2g}"
+            p = p_value(family / (resamples + 1))
             limits.append(("limit_correction", {"n": f"{resamples:,}", "family": f"{family:,}", "p": p}))
         least = {name: 1 + math.ceil(math.log2(size / found.alpha)) for name, size in sizes.items()}
         short = {found.family_of(one) for one in found if 0 < one.n_paired < least[found.family_of(one)]}

@@ -9,12 +9,12 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fastmetrics.base.display import environment, number
+from fastmetrics.base.display import cell, environment, number, p_value
 from fastmetrics.base.errors import MissingExtraError, visible
-from fastmetrics.base.notes import mark_of
+from fastmetrics.base.notes import mark_of, weighty_first
 from fastmetrics.reporting.labels import figures, headed, plural_form, written
 from fastmetrics.reporting.report_options import embedded, label
-from fastmetrics.results.comparison_result import bounds, p_value, signed
+from fastmetrics.results.comparison_result import bounds, signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -78,7 +78,7 @@ def _environment(language: str) -> Environment:
     templates.filters |= {"figures": partial(figures, language=language), "written": written}
     templates.filters |= {"spark": spark, "label": label, "template": templates.from_string}
     templates.filters |= {"signed": lambda value: figures(signed(value), language), "bounds": bounds, "p": p_value}
-    templates.filters |= {"mark": mark_of}
+    templates.filters |= {"mark": mark_of, "weighty_first": weighty_first, "cell": cell}
     # the name as it stands on a page that shows a metric at several cut-offs as one
     templates.filters |= {"headed": headed, "form": plural_form, "family": lambda name: name.partition("@")[0]}
     return templates

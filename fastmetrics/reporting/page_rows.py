@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.base.display import number
 from fastmetrics.base.errors import visible
 from fastmetrics.base.specs import Better
-from fastmetrics.reporting.report_options import ReportOptions, RowLinks, embedded
+from fastmetrics.reporting.report_options import ReportOptions, embedded
 from fastmetrics.reporting.row_texts import row_texts, scores_of
 from fastmetrics.reporting.rows import PairedRows
-from fastmetrics.results.comparison_result import signed
 from fastmetrics.results.distributions import Correlations
 from fastmetrics.results.score_columns import declared_better
 
@@ -140,99 +138,6 @@ def _ranks(values: Floats, is_known: Flags) -> Floats:
         rows = start + np.flatnonzero(is_known[start : start + _BLOCK])
         ranks[rows] = ranks_of_distinct[np.searchsorted(distinct, values[rows])]
     return ranks
-
-
-# The worst rows of each system by one metric: those that fell most from the first system, else the lowest scores.
-
-
-EACH_SYSTEM = 3
-"""Maximum number of rows of a system."""
-_SYSTEMS = 12
-"""Maximum number of systems."""
-
-
-@dataclass(frozen=True)
-class WorstRow:
-    """A row: its id, its score or its change from the first system, and its address on the page."""
-
-    id: str
-    value: str
-    href: str
-
-
-@dataclass(frozen=True)
-class WorstRows:
-    """The worst rows of a system, with the address of all of its rows, and the system that they are compared with."""
-
-    metric: str
-    system: str
-    against: str | None
-    rows: Sequence[WorstRow]
-    href: str
-    n_tied: int
-    """Number of further rows with the value of the last one."""
-
-    @property
-    def has_ties(self) -> bool:
-        """Whether rows have equal values."""
-        values = [row.value for row in self.rows]
-        return bool(self.n_tied) or len(set(values)) < len(values)
-
-
-def worst_of_systems(
-    rows: PairedRows, name: str, better: Better, systems: Sequence[str], links: RowLinks, shown: Collection[int] | None
-) -> list[WorstRows]:
-    """The worst rows of each system but the baseline; ``shown`` are the rows of the page, None for all of them."""
-    shown_name = name
-    first = systems[0]
-    scores = dict(_scores(rows, name))
-    lines = []
-    for system in systems[:_SYSTEMS]:
-        if system not in scores or (system == first and rows.base is not None):
-            continue
-        own, earlier = scores[system], scores.get(first) if system != first else None
-        change = None if earlier is None else own - earlier
-        sign = -1.0 if better == "lower" else 1.0
-        fell = change is not None and bool((sign * change < 0).any())
-        if not fell and np.nanmin(own, initial=np.inf) == np.nanmax(own, initial=-np.inf):
-            continue  # no row is worse than another
-        values = change if fell and change is not None else own
-        places = [int(place) for place in least(sign * values, EACH_SYSTEM) if shown is None or int(place) in shown]
-        if fell:
-            places = [place for place in places if sign * values[place] < 0]
-        if not places:
-            continue
-        pair = (first, system) if fell else None
-        address = _address(links, shown_name, system, pair)
-        shown_rows = [
-            WorstRow(rows.label(place), (signed if fell else number)(float(values[place])), f"{address}&row={place}")
-            for place in places
-        ]
-        last = values[places[-1]]
-        n_tied = int((values == last).sum() - (values[places] == last).sum())
-        lines.append(WorstRows(shown_name, system, pair[0] if pair else None, shown_rows, address, n_tied))
-    return lines
-
-
-def _scores(rows: PairedRows, name: str) -> Iterator[tuple[str, Floats]]:
-    """The scores of the rows by each system that has them."""
-    if not rows.n or name not in rows.names:
-        return
-    yield rows.main.name, np.asarray(rows.main.values(name))
-    if rows.base is not None and (before := rows.before(name)) is not None:
-        yield rows.base.name, before
-    for system in rows.further:
-        if system.has(name):
-            yield system.run.name, system.scores(name)
-
-
-def _address(links: RowLinks, metric: str, system: str, pair: tuple[str, str] | None) -> str:
-    if pair is not None:
-        return str(links.to(metric, None, pair))
-    at = links.systems[system]
-    alone = "" if links.shown[0] is None else "&against=none"
-    own = "" if at == links.shown[1] else f"&system={at}"
-    return f"{links.to(metric)}{own}{alone}"
 
 
 # The rows of a page, most informative first, in the form that its script reads, and their strata.

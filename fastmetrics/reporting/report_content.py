@@ -13,18 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Ints
-from fastmetrics.base.display import cell, number
+from fastmetrics.base.display import number
 from fastmetrics.base.errors import ColumnError, InputError, visible
 from fastmetrics.base.score_metadata import counts_column
-from fastmetrics.base.specs import Better
-from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.reporting.charts import Charts, fewer_segments
-from fastmetrics.reporting.compared_systems import compared
-from fastmetrics.reporting.page_rows import page_rows, shorts, strata_of_all, worst_of_systems
-from fastmetrics.reporting.readings import reading
+from fastmetrics.reporting.compared_systems import PageComparison, compared
+from fastmetrics.reporting.overview import drawn_means, lacking, low_places, metric_lines, named_figures, worst_of
+from fastmetrics.reporting.page_rows import described_rows, page_rows, shorts, strata_of_all
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks
 from fastmetrics.reporting.row_files import RowFiles
-from fastmetrics.reporting.row_texts import TEXTS, candidates, text_sources
+from fastmetrics.reporting.row_texts import TEXTS, candidates, row_texts, text_sources
 from fastmetrics.reporting.rows import PairedRows, judged_by_run, with_judge_metrics
 from fastmetrics.reporting.sections import (
     classes_section,
@@ -38,9 +36,8 @@ from fastmetrics.reporting.sections import (
 )
 from fastmetrics.reporting.sections.section import Section, SectionInput, merged_notes
 from fastmetrics.results.aligned_scores import with_row_ids
-from fastmetrics.results.by_segment import summarize_by
+from fastmetrics.results.by_segment import IntervalSummary, summarize_by
 from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
-from fastmetrics.results.heat_maps import HeatMap
 from fastmetrics.results.main_metric import concerns_of, first_metrics
 from fastmetrics.results.opening_scores import open_runs, open_scores, run_of
 from fastmetrics.results.primary import primary_of
@@ -136,88 +133,6 @@ def _inputs(inputs: Any) -> str:
     return ", ".join([*named, *([f"and {more:,} more"] if more > 0 else [])])
 
 
-# The overview of a report: the figures of every metric, and what to look at first.
-
-
-LACKING = 0.05
-"""The share of rows without a score from which on a report points at it."""
-_POINTED = 8
-"""Maximum number of segments, and of shares of rows without a score, that an overview of one system points at."""
-
-
-@dataclass(frozen=True)
-class MetricLine:
-    """A metric of the overview: its figures, reading, direction and histogram."""
-
-    name: str
-    figures: Any
-    reading: str | None
-    better: Better
-    counts: Sequence[int] | None
-
-    @property
-    def n_lacking(self) -> int:
-        """Number of rows without a score."""
-        return int(sum(getattr(self.figures, f"n_{what}") for what in ("missing", "undefined", "unread", "error")))
-
-    @property
-    def lacks_rows(self) -> bool:
-        """Whether calls failed, or a share of the rows that matters has no score."""
-        return bool(self.figures.n_error or self.n_lacking > LACKING * (self.figures.n + self.n_lacking))
-
-
-@dataclass(frozen=True)
-class Pointer:
-    """Something to look at: ``poor``, ``lacking`` or ``low_segment``, and its metrics and segment."""
-
-    kind: str
-    metrics: Sequence[str]
-    segment: str | None
-    text: str
-
-
-def metric_lines(summary: Summary, drawn: Mapping[str, Any], stored: Stored) -> list[MetricLine]:
-    """The lines of all metrics of rows."""
-    better = declared_better(summary.metrics, stored)
-    return [
-        MetricLine(
-            name,
-            figures,
-            reading(name, figures.mean, stored, figures.max),
-            better.get(name),
-            list(drawn[name].counts) if name in drawn and drawn[name].n else None,
-        )
-        for name, figures in summary.metrics.items()
-    ]
-
-
-def named_figures(summary: Summary, stored: Stored) -> list[tuple[str, str, float, str | None]]:
-    """The figures of the whole table: name, statistic, value and reading."""
-    return [
-        (name, of, value, reading((of or name).removesuffix(".mean"), value, stored))
-        for name, value, of in summary.further
-    ]
-
-
-def pointers(lines: Sequence[MetricLine], heat: HeatMap | None) -> list[Pointer]:
-    """What to look at where no comparison says what changed."""
-    poor = [line.name for line in lines if line.reading == "poor"]
-    alike: dict[str, list[str]] = {}
-    for line in lines:
-        if line.lacks_rows and line.better:
-            alike.setdefault(f"{line.n_lacking:,} / {line.figures.n + line.n_lacking:,}", []).append(line.name)
-    lacking = [Pointer("lacking", names, None, share) for share, names in alike.items()]
-    low = [
-        (cell.level, Pointer("low_segment", [metric], segment, cell.text))
-        for segment, cells in (heat.lines if heat is not None else ())
-        for metric, cell in zip(heat.metrics if heat is not None else (), cells, strict=True)
-        if cell is not None and cell.marked and cell.level is not None and cell.level < 0
-    ]
-    low.sort(key=lambda entry: entry[0])
-    of_poor = [Pointer("poor", poor, None, "")] if poor else []
-    return [*of_poor, *(pointer for _, pointer in low[:_POINTED]), *lacking[:_POINTED]]
-
-
 # All sections that only some reports have, in their order on the page.
 
 
@@ -236,6 +151,8 @@ SECTIONS: list[Section] = [
 # The contents of a report, collected from results of the package's public functions.
 
 
+_PLACES = 4
+"""Maximum number of segments that the overview names."""
 _CORRELATED = 40
 """Maximum number of correlated metrics: the first ones."""
 _FIRST = ("overview", "distributions", "comparison", "rows")
@@ -270,19 +187,17 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     shown = _shown_rows(everyone, paired, options)
     more = _sections(runs, everyone, options, charts)
     against = compared(runs.systems, options) if len(runs.systems) > 1 else None
-    segmented = None
-    if options.by and against is None:
-        segmented = _means(runs.main, names, options).heat_map(runs.main.declared)
+    means = _means(runs.main, names, options) if names and against is None else None
+    segmented = means.heat_map(runs.main.declared) if means is not None and options.by else None
     shown_pair = (0, 1) if base else (None, 0)
     of_main = {name: some[runs.systems.index(runs.main)] for name, some in drawn.items()}
-    lines = metric_lines(summary, of_main, runs.main.declared)
     present = [section for section in SECTIONS if more[section.name]]
     more_pages = [section.name for section in present]
     system_names = [run.name for run in runs.systems]
     links = RowLinks.of(names, everyone.segments.names, system_names, shown_pair)
     better = declared_better(names, runs.main.declared)
     first = _first_metric(runs.main, names, options)
-    on_page = None if shown.page is not None else {row["at"] for row in shown.rows}
+    main = names[first] if names else None
     parts = {
         "names": [run.name for run in runs.opened],
         "main_name": runs.main.name,
@@ -290,16 +205,18 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "n_metrics": len(summary.metrics) + len(summary.corpus),
         "n_systems": len(runs.systems),
         "primary": _primary(runs),
-        "metrics": lines,
+        "metrics": metric_lines(summary, of_main, runs.main.declared),
         "figures": named_figures(summary, runs.main.declared),
-        "pointers": pointers(lines, segmented) if against is None else [],
-        "worst_rows": worst_of_systems(everyone, names[first], better[names[first]], system_names, links, on_page)
-        if names and better.get(names[first])
-        else [],
-        "main_mean": _main_mean(runs.main, names[first], options) if names and against is None else None,
-        "is_unscored": bool(names) and is_unscored(runs.main, names[first]),
+        "means": drawn_means(means or [], runs.main, summary.corpus, main) if against is None else [],
+        "main_mean": next((one for one in means or () if one.metric == main and one.n), None),
+        "places": against.places[:_PLACES] if against is not None else low_places(segmented, _PLACES),
+        "segments": bool(against.heats if against is not None else segmented),
+        "worst_rows": worst_of(everyone, main, better[main], _compared_pair(runs, against), links, shown.described)
+        if main is not None and better.get(main)
+        else None,
+        "lacking": lacking(runs.summaries),
+        "is_unscored": main is not None and is_unscored(runs.main, main),
         "links": links,
-        "first_metric": names[first] if names else None,
         "by": _segment_columns(everyone) if not options.by else [],
         "beside": _side_by_side(runs.summaries) if len(runs.summaries) > 1 else None,
         "score_notes": _score_notes(runs),
@@ -421,15 +338,31 @@ class _ShownRows:
     strata: Any
     n: int
     page: Any
+    everyone: PairedRows
+
+    def described(self, places: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+        """The rows at these places that the page shows, as its script reads them."""
+        if self.page is None:
+            return {row["at"]: row for row in self.rows if row["at"] in places}
+        texts = row_texts(self.everyone.main, self.everyone.ids, places, self.everyone.texts)
+        return {row["at"]: row for row in described_rows(self.everyone, places, texts)}
+
+
+def _compared_pair(runs: _Runs, against: PageComparison | None) -> tuple[str, str]:
+    """Of which system the worst rows are, and by comparison with which: the second, or of several the leading one."""
+    names = [run.name for run in runs.systems]
+    if against is None or len(names) < 2:
+        return runs.main.name, runs.main.name
+    return names[0], names[1] if len(names) == 2 or against.lead is None else against.lead.first
 
 
 def _shown_rows(everyone: PairedRows, paired: Correlations | None, options: ReportOptions) -> _ShownRows:
     """Choose rows of the page, or write the files of all rows."""
     if options.folder is None:
         rows, strata = page_rows(everyone, paired, options)
-        return _ShownRows(rows, strata, len(rows), None)
+        return _ShownRows(rows, strata, len(rows), None, everyone)
     files = RowFiles(options.folder, everyone)
-    return _ShownRows([], strata_of_all(everyone, paired, options), everyone.n, files.page)
+    return _ShownRows([], strata_of_all(everyone, paired, options), everyone.n, files.page, everyone)
 
 
 def _sections(runs: _Runs, everyone: PairedRows, options: ReportOptions, charts: Charts) -> dict[str, Any]:
@@ -488,27 +421,11 @@ def _drawn(of_systems: Sequence[Histogram]) -> dict[str, Any]:
     return {"edges": shorts(edges), "systems": systems}
 
 
-def _means(run: ScoreTable, names: Sequence[str], options: ReportOptions) -> Any:
-    few: dict[str, Any] = {"bootstrap": 200, "seed": options.seed, "threads": options.threads}
-    summaries = [summarize_by(run, by=name, metrics=names, **few) for name in options.by]
-    means = [
-        interval
-        for place, part in enumerate(summaries)
-        for interval in part
-        if place == 0 or interval.segment is not None
-    ]
-    return replace(summaries[0], means=means)
-
-
-def _main_mean(run: ScoreTable, name: str, options: ReportOptions) -> dict[str, str] | None:
-    """The mean of the main metric with its interval; None without a score."""
-    found = next(
-        iter(summarize_by(run, metrics=[name], bootstrap=200, seed=options.seed, threads=options.threads)), None
-    )
-    if found is None or not found.n:
-        return None
-    ends = cell(found)
-    return {"metric": name, "mean": number(found.mean), "interval": ends, "n": f"{found.n:,}"}
+def _means(run: ScoreTable, names: Sequence[str], options: ReportOptions) -> IntervalSummary:
+    """The means over all rows, and over the segments by each column."""
+    few: dict[str, Any] = {"metrics": names, "bootstrap": 200, "seed": options.seed, "threads": options.threads}
+    first, *others = [summarize_by(run, by=name, **few) for name in options.by or (None,)]
+    return replace(first, means=[*first, *(one for part in others for one in part if one.segment is not None)])
 
 
 def _side_by_side(summaries: Mapping[str, Summary]) -> dict[str, Any]:

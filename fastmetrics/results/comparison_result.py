@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from fastmetrics.base.display import HIDDEN, Grid, ShownSequence, interval, lines_of, number
+from fastmetrics.base.display import HIDDEN, Grid, ShownSequence, interval, lines_of, number, p_value
 from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, label, left_out
 from fastmetrics.base.errors import one_line
 from fastmetrics.base.notes import Figure, Note, interval_notes, mark_of, said
@@ -175,15 +175,6 @@ def bounds(low: float, high: float, mark: str = "") -> str:
     '[-0.5000, +0.2500]*'
     """
     return interval(low, high, "+") + mark
-
-
-def p_value(p: float, note: str | None = None) -> str:
-    """A p value, marked if there is a note on it.
-
-    >>> p_value(0.03), p_value(1e-9)
-    ('0.0300', '<0.0001')
-    """
-    return ("–" if math.isnan(p) else "<0.0001" if p < 0.0001 else f"{p:.4f}") + mark_of(note)
 
 
 def p_mark(pair: Compared) -> str | None:
@@ -527,7 +518,7 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
                 "out_of_reach",
                 rows=f"{' to '.join(f'{n:,}' for n in sorted({min(few), max(few)}))} {unit}",
                 test=test,
-                p=min(few.values()),
+                p=p_value(min(1.0, times * min(few.values()))),
                 times=Note("times", n=times) if times > 1 else "",
             )
             for (test, times), few in reached.items()

@@ -14,9 +14,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 import fastmetrics as fm
-from fastmetrics.base.display import number
+from fastmetrics.base.display import number, p_value
 from fastmetrics.base.notes import mark_of
-from fastmetrics.results.comparison_result import bounds, p_value, signed
+from fastmetrics.results.comparison_result import bounds, signed
 from tests.support.browser import complaints
 
 ROWS = 40

@@ -44,6 +44,13 @@ def headline(page: str) -> str:
     return " ".join(re.search(r'<h2 class="verdict">(.*?)</h2>', page, re.S).group(1).split())
 
 
+def charted(page: str) -> dict[str, list[str]]:
+    """The metrics of the chart, by concern."""
+    table = page[page.index('<table class="forest') :].partition("</table>")[0]
+    parts = [part.partition("</th>") for part in re.split(r'<th scope="rowgroup".*?>', table)[1:]]
+    return {concern: re.findall('<th scope="row" title="(.*?)">', some) for concern, _, some in parts}
+
+
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_the_overview_leads_with_the_verdict_by_the_main_metric(tmp_path, language):
     tokens = pa.array([100.0 + at for at in range(ROWS)])
@@ -53,25 +60,24 @@ def test_the_overview_leads_with_the_verdict_by_the_main_metric(tmp_path, langua
     page = page_of({"new": new}, tmp_path, baseline=old, language=language)
     baseline = re.search(r"<bdi>(.*?)</bdi> → new", page).group(1)
     words = labels(language)
-    expected = [
-        words["head_better"].format(other="new", baseline=baseline),
-        words["beside_cheaper"].format(percent="25"),
-    ]
+    pair = fm.compare({"run 1": old, "new": new})["keyword_recall"]
+    figure = f"keyword_recall {pair.mean_baseline:.4f} → {pair.mean_other:.4f} ({pair.delta:+.4f})"
+    over = words["over_rows"].format(n=ROWS, of=ROWS)
+    better = words["head_better"].format(other="new", baseline=baseline)
+    expected = [f"{better}: {figures(figure, language)} {over}", words["beside_cheaper"].format(percent="25")]
     assert headline(page).split("; ")[:2] == expected
     assert {"en": "; answer_words ", "ru": "; answer_words больше на "}[language] in headline(page)
     overview = page[page.index('id="overview"') : page.index('id="distributions"')]
     assert words["decided_by"].format(metric="keyword_recall") in overview
-    places = [overview.index(words[key]) for key in ("changed", "shifted", "undecided", "every_metric")]
-    assert places == sorted(places)
-    changed = overview[places[0] : places[1]]
-    assert set(re.findall(r'"row" title="(\w+)"', changed)) == {
-        *("token_f1", "hallucination", "keyword_recall", "total_tokens"),
+    assert charted(page) == {
+        words["concern_quality"]: ["keyword_recall", "token_f1", "hallucination", "rougeL_f1"],
+        words["concern_cost"]: ["total_tokens"],
+        words["concern_form"]: ["answer_words"],
     }
-    assert re.findall(r'"row" title="(\w+)"', overview[places[1] : places[2]]) == ["answer_words"]
-    for pair in fm.compare({"run 1": old, "new": new}):
-        if pair.metric in ("token_f1", "hallucination", "keyword_recall"):
-            interval = f"[{pair.low:+.4f}, {pair.high:+.4f}]"
-            assert f"<td>{figures(interval, language)}" in changed
+    for one in fm.compare({"run 1": old, "new": new}):
+        interval = f"{one.delta:+.4f} [{one.low:+.4f}, {one.high:+.4f}]"
+        if one.metric in ("token_f1", "hallucination", "keyword_recall"):
+            assert f'<td class="figure">{figures(interval, language)}' in overview
     page = page_of({"new": new}, tmp_path, baseline=old, language=language, main="token_f1", overwrite=True)
     assert headline(page).startswith(words["head_worse"].format(other="new", baseline=baseline))
 
@@ -79,13 +85,21 @@ def test_the_overview_leads_with_the_verdict_by_the_main_metric(tmp_path, langua
 def test_equal_runs_are_said_to_be_equal(tmp_path):
     page = page_of({"new": OLD}, tmp_path, baseline=OLD, by="language")
     assert headline(page) == "new has the same scores as run 1 in every row"
-    assert f"<h3>{labels('en')['nearest']}</h3>" not in page  # no segment is near to a verdict
+    names = re.findall("<bdi>(.*?)</bdi>", page[page.index(labels("en")["equal_in_rows"]) :].partition("</div>")[0])
+    assert names == ["token_f1", "rougeL_f1", "hallucination", "answer_words", "keyword_recall"]
+    assert "and 3 more" in page
+    assert '<table class="forest' not in page
     main = OLD.drop_columns("answer_words").append_column("answer_words", NEW["answer_words"])
     page = page_of({"new": main}, tmp_path, baseline=OLD, overwrite=True)
-    assert headline(page).startswith("new against run 1: quality equal in every row; answer_words ")
+    assert headline(page).startswith("new against run 1: quality equal in every row: keyword_recall 0.")
+    assert charted(page) == {"form": ["answer_words"]}
     lower = OLD.drop_columns("token_f1").append_column("token_f1", NEW["token_f1"])
     page = page_of({"new": lower}, tmp_path, baseline=OLD, overwrite=True, main="keyword_recall")
-    assert headline(page) == "new against run 1: quality equal in every row"
+    mean = np.mean(np.asarray(OLD["keyword_recall"]))
+    equal = f"quality equal in every row: keyword_recall {mean:.4f} → {mean:.4f} over 60 of 60 rows"
+    assert headline(page) == f"new against run 1: {equal}"
+    differences = page[page.index('id="differences"') :].partition("</table>")[0]
+    assert re.findall('"row" title="(.*?)"', differences) == ["token_f1"]
 
 
 def test_runs_without_a_direction_have_no_headline_metric(tmp_path):
@@ -101,12 +115,17 @@ def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
     scores = scores.set_column(scores.column_names.index("keyword_recall"), "keyword_recall", few)
     page = page_of({"new": scores}, tmp_path, by="language")
     lines = [" ".join(re.sub("<.*?>", "", line).split()) for line in re.findall("<li>(.*?)</li>", page, re.S)]
-    assert lines[0] == "Poor by its thresholds: ndcg"
-    assert lines[1].startswith("Below the mean of all rows: rougeL_f1 · language=ru 0.0")
-    assert "Rows without a score: keyword_recall 30 / 60" in lines
+    assert lines[0].startswith("rougeL_f1 · language=ru: 0.0")
+    missing = "an input or value is missing"
+    assert [line for line in lines if "without" in line or "rows" in line] == [
+        f"30 of 60 rows, {missing}: keyword_recall"
+    ]
+    assert charted(page)["quality"][0] == "keyword_recall"
+    assert '"ndcg">' in page[: page.index('class="badge poor"')]
     assert "The worst rows by keyword_recall" in page
     [mean] = fm.results.summarize_by(scores, metrics="keyword_recall")
-    assert f"keyword_recall, the main metric: mean {mean.mean:.4f}, 95 % interval [{mean.low:.4f}, " in page
+    assert headline(page) == f"<bdi>new</bdi>: keyword_recall {mean.mean:.4f} over 30 of 60 rows"
+    assert f"95 % interval: [{mean.low:.4f}, {mean.high:.4f}]" in page
     assert labels("en")["answers_only"] not in page.partition("<script")[0]
 
 
@@ -189,17 +208,18 @@ def test_a_verdict_that_missing_scores_could_reverse_says_so(tmp_path):
     overview = " ".join(page[page.index('id="overview"') : page.index('id="distributions"')].split())
     assert labels("en")["reversible"].split("|")[0].format(n=1) in overview
     assert overview.count("<small>‡</small>") == 1
-    assert labels("en")["reversible_key"] in overview
+    assert labels("en")["reversible_key"] not in overview
+    assert labels("en")["reversible_key"] in page
 
 
 def test_of_several_systems_the_headline_names_the_leader_and_who_is_near(tmp_path):
     page = page_of({"a": OLD, "b": NEW, "c": OLD}, tmp_path)
-    assert headline(page) == "b leads: better than a, c"
+    assert headline(page) == "b leads: better than a, c: keyword_recall 0.7023 over 60 of 60 rows"
     page = page_of({"a": OLD, "b": run(6, keyword_recall=-0.2), "c": OLD}, tmp_path, overwrite=True)
-    assert headline(page) == "a leads: better than b"
+    assert headline(page).startswith("a leads: better than b: keyword_recall ")
     assert "Not told apart from a: c." in page
     page = page_of({"a": OLD, "b": OLD, "c": OLD}, tmp_path, overwrite=True)
-    assert headline(page) == labels("en")["lead_none"]
+    assert headline(page).startswith(labels("en")["lead_none"])
 
 
 def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_said():
@@ -216,20 +236,6 @@ def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_s
     assert found.limits == [("limit_rows", {"n": "15", "family": "600", "p": "0.05"})]
 
 
-def test_the_nearest_segments_are_shown_where_none_has_a_verdict(tmp_path):
-    page = page_of({"new": run(5)}, tmp_path, baseline=OLD, by="language")
-    comparison = fm.compare({"old": OLD, "new": run(5)}, by="language")
-    segments = [pair for pair in comparison if pair.segment is not None and comparison.better[pair.metric]]
-    assert {comparison.verdict(pair) for pair in segments} == {"–"}
-    found = compared([open_scores(OLD), open_scores(run(5))], SimpleNamespace(**{**vars(OPTIONS), "by": ["language"]}))
-    names = {pair.segment for pair in segments}
-    least = {name: min(pair.p for pair in segments if pair.segment == name) for name in names}
-    assert [line.segment for line in found.nearest] == sorted(least, key=least.get)
-    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
-    assert labels("en")["nearest"] in overview
-    assert f"segment={['en', 'ru', 'de'].index(found.nearest[0].segment.removeprefix('language='))}" in overview
-
-
 def test_columns_that_could_be_segments_are_named_where_there_are_none(tmp_path):
     assert "Columns with few values: language." in page_of({"new": OLD}, tmp_path, baseline=OLD)
 
@@ -240,6 +246,7 @@ def test_metrics_without_rows_are_named_and_in_no_table(tmp_path):
     page = page_of({"new": new}, tmp_path, baseline=old, by="language")
     assert page.count("No rows: <bdi>jaccard</bdi></p>") == 3
     assert 'title="jaccard"' not in page
+    assert "60 of 60 rows</strong>, an input or value is missing: " in page
     assert "<bdi>jaccard</bdi></th>" not in page
 
 
@@ -268,16 +275,16 @@ def test_figures_of_one_of_several_systems_and_of_common_rows_say_so(tmp_path, l
     words = labels(language)
     runs = {"a": OLD, "b": NEW.slice(0, ROWS - 9), "c": OTHER}
     page = page_of(runs, tmp_path, by="language", language=language)
-    for key in ("every_metric", "no_direction"):
-        assert f"<h2>{words[key]}: <bdi>a</bdi>" in page
-    assert page.count(words["common_rows"].format(n=ROWS - 9)) == 2
+    assert f"<h2>{words['every_metric']}: <bdi>a</bdi>" in page
+    assert page.count(words["common_rows"].format(n=ROWS - 9)) == 1
+    assert words["over_rows"].format(n=ROWS - 9, of=ROWS) in headline(page)
     assert {"en": "60 rows · 5 metrics · 3 systems", "ru": "60 строк · 5 метрик · 3 системы"}[language] in page
     assert f'<th scope="col"><bdi>{words["mean"]}</bdi></th>' in page
     assert f'<th scope="row"><bdi>{words["rows_scored"]}</bdi></th>' in page
     page = page_of({"a": OLD, "c": OTHER, "d": NEW}, tmp_path, language=language, overwrite=True)
     assert words["common_rows"].format(n=ROWS) not in page
     page = page_of({"a": OLD}, tmp_path, language=language, overwrite=True)
-    assert f"<h2>{words['every_metric']} (" in page
+    assert f"<h2>{words['every_metric']}</h2>" in page
 
 
 def test_the_places_of_changes_are_the_first_of_all(tmp_path):
@@ -286,8 +293,11 @@ def test_the_places_of_changes_are_the_first_of_all(tmp_path):
     found = compared(
         [open_scores(table, name=name) for name, table in zip("abc", (OLD, NEW, OTHER), strict=True)], options
     )
-    assert len(found.places) > 12
-    assert labels("en")["where_note"].format(n=12, of=len(found.places), baseline="a") in page
+    assert len(found.places) > 4
+    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    lines = re.findall(r"<li>.*? · <bdi>(.*?)</bdi> \(<bdi>(.)</bdi> → <bdi>(.)</bdi>\): (\w+)", overview)
+    some = found.places[:4]
+    assert lines == [(one.segment, one.baseline, one.other, found.found.verdict(one)) for one in some]
     assert 'data-at="segments"' in page
     assert '<h2 id="segments">' in page
 
@@ -309,22 +319,13 @@ def test_the_places_of_changes_are_of_all_systems_and_sorted_without_units():
         assert ratios == pytest.approx(sorted(ratios, reverse=True), rel=0.02)
         assert len(ratios) > 2
     assert own[0].metric != "latency_ms"
-    shown = found.shown_places
-    assert len(shown) == 12 < len(found.places)
-    pairs = {(line.baseline, line.other) for line in found.places}
-    assert {(line.baseline, line.other) for line in shown} == pairs
-    assert [line for line in found.places if line in shown] == shown
 
 
-def test_segments_that_differ_without_being_better_or_worse_are_counted(tmp_path):
-    """Lengths have no direction: the overview does not say that no segment differs."""
-    longer = run(5, answer_words=0.4)
-    page = page_of({"new": longer}, tmp_path, baseline=OLD, by="language")
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_segments_without_a_verdict_say_so(tmp_path, language):
+    page = page_of({"new": run(5, answer_words=0.4)}, tmp_path, baseline=OLD, by="language", language=language)
     overview = page[page.index('id="overview"') : page.index('id="distributions"')]
-    assert "3 differences of metrics without a direction are beyond chance" in " ".join(overview.split())
-    assert labels("en")["nearest_note"] not in overview
-    page = page_of({"new": run(5)}, tmp_path, baseline=OLD, by="language", overwrite=True)
-    assert labels("en")["nearest_note"] in page
+    assert labels(language)["no_place"] in overview
 
 
 def test_a_cell_of_the_matrix_opens_the_main_metric_of_its_pair(tmp_path):
@@ -346,15 +347,17 @@ def test_metrics_that_lack_the_same_rows_are_one_line_that_says_how_many(tmp_pat
     names = ["token_f1", "rougeL_f1", "keyword_recall"]
     page = page_of({"new": pa.table({"id": list(range(52)), **dict.fromkeys(names, few)})}, tmp_path)
     lines = [" ".join(re.sub("<.*?>", "", line).split()) for line in re.findall("<li>(.*?)</li>", page, re.S)]
-    assert [line for line in lines if "without" in line] == [f"Rows without a score: {', '.join(names)} 4 / 52"]
+    assert [line for line in lines if " of 52 rows" in line] == [
+        f"4 of 52 rows, an input or value is missing: {', '.join(names)}"
+    ]
 
 
-def test_one_system_has_no_page_of_comparisons_and_its_segments_on_the_overview(tmp_path):
+def test_one_system_has_no_page_of_comparisons_and_its_segments_beside_its_metrics(tmp_path):
     page = page_of({"new": NEW}, tmp_path, by="language")
     assert 'data-page="comparison"' not in page
     assert '<section id="comparison"' not in page
-    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
-    assert f'<h2 id="segments">{labels("en")["segments"]}' in overview
+    metrics = page[page.index('id="distributions"') : page.index('id="rows"')]
+    assert f'<h2 id="segments">{labels("en")["segments"]}' in metrics
     assert 'data-page="comparison"' in page_of({"a": NEW, "b": OLD}, tmp_path, overwrite=True)
 
 

@@ -454,7 +454,7 @@ def test_enough_patterns_are_drawn_for_a_verdict_of_many_comparisons():
     assert found.verdict(found["m0"]) == "better"
     few = fm.compare(runs, better=better, main="m1", bootstrap=1, resamples=10_000)
     assert few.verdict(few["m0"]) == "–"
-    note = "40 rows: the smallest possible p of fisher is 9.999e-05, times 599 comparisons: no verdict can come"
+    note = "40 rows: the smallest possible p of fisher, times 599 comparisons, is 0.0599: no verdict can come"
     assert note in few.notes
 
 
@@ -464,8 +464,8 @@ def test_too_few_rows_for_a_verdict_are_noted(rows, metrics, said):
     other = {**base, "m0": np.ones(rows)}
     main = f"m{metrics - 1}"
     found = fm.compare([base, other], better={"m0": "higher", main: "higher"}, main=main, tests=["fisher", "t"])
-    of = "" if metrics == 1 else f", times {metrics - 1} comparisons"
-    note = f"{rows} rows: the smallest possible p of fisher is {2.0 ** (1 - rows):.4g}{of}: no verdict can come"
+    of, times = ("", 1) if metrics == 1 else (f", times {metrics - 1} comparisons,", metrics - 1)
+    note = f"{rows} rows: the smallest possible p of fisher{of} is {times * 2.0 ** (1 - rows):.4f}: no verdict can come"
     assert (note in found.notes) is said
     assert (found.verdict(found["m0"]) == "–") is said
 

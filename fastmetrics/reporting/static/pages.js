@@ -39,11 +39,11 @@ function followLink(event) {
   else if (!link.dataset.page) scrollTo(0, 0);
 }
 
-// What is folded is printed too, and the rows, which are listed when their page is first opened.
+// The open page is printed, with what is folded in it but lists of names, and the rows, which are listed when their page is first opened.
 const unfolded = [];
 addEventListener("beforeprint", () => {
   if (!rowsPage.order) rowsPage.follow();
-  unfolded.push(...document.querySelectorAll("details:not([open])"));
+  unfolded.push(...document.querySelectorAll("details:not([open], .more)"));
   for (const part of unfolded) part.open = true;
   // the list itself says how many of its rows are printed
   byId("row-count").hidden = rowsPage.table.rows.length > MOST_PRINTED;
