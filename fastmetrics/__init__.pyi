@@ -39,6 +39,8 @@ from fastmetrics.results.compare import compare as compare
 from fastmetrics.results.gate import gate as gate
 from fastmetrics.results.judge_report import judge_report as judge_report
 from fastmetrics.results.power import power as power
+from fastmetrics.results.sampling import sample as sample
+from fastmetrics.results.sampling import with_sample as with_sample
 from fastmetrics.results.summary import summarize as summarize
 from fastmetrics.results.trend import trend as trend
 from fastmetrics.results.validate import validate as validate

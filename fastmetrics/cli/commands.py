@@ -64,13 +64,13 @@ SECTIONS: Mapping[str, Mapping[str, Command | Group]] = {
     "Models": {
         "answer": Command("Let a bot answer every question.", "answering"),
         "match": Command("Answer every question from the most similar FAQ row.", "answering"),
+        "sample": Command("Draw rows for a dear score, or put it back beside all rows.", "judging"),
         "evaluate-rag": Command("Evaluate a RAG system from questions to report.", "answering"),
         "judge": _group(
             "judging",
             "Let models rate rows, and see how far they can be trusted.",
             run="Let a model rate every row by rubrics.",
             report="Report how far judges can be trusted.",
-            sample="Write a sheet of judged rows for people to label.",
             rubrics="List the rubrics of judges, or print one.",
             store="Show or prune the store of model calls.",
         ),

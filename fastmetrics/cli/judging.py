@@ -1,4 +1,4 @@
-"""The commands of judges: rate rows, print rubrics, report on judges, draw rows to label, look into the store of
+"""The commands of judges: rate rows, print rubrics, report on judges, draw rows to judge, look into the store of
 calls.
 """
 
@@ -13,6 +13,7 @@ import typer
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import Choice, argument
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import help_of
 from fastmetrics.cli.model_calls import exit_with_lacking_rows, report_spent_budget, spent, watch_spending
 from fastmetrics.cli.options import (
@@ -25,6 +26,7 @@ from fastmetrics.cli.options import (
     Overwrite,
     Plugins,
     Quiet,
+    Scores,
     Spelling,
     Table,
     guarded,
@@ -41,11 +43,11 @@ from fastmetrics.models.judge import judge
 from fastmetrics.models.judge_batch import JudgeSettings
 from fastmetrics.models.prompts import LANGUAGES, read_rubric, rubric_path, shipped
 from fastmetrics.results.judge_report import judge_report
-from fastmetrics.results.sampling import sample_rows
+from fastmetrics.results.sampling import sample, with_sample
 from fastmetrics.tables.input_files import read_text
 from fastmetrics.tables.outputs import table_target, write_whole
 
-# The commands of judges: rate rows, print rubrics, report on judges, and draw rows for people to label.
+# The commands of judges: rate rows, print rubrics, report on judges, and draw rows to judge.
 
 
 def judge_run_command(
@@ -127,23 +129,46 @@ def judge_report_command(
     return arguments.call(judge_report)
 
 
-def judge_sample_command(
-    judged: Judged,
+def sample_command(
+    scores: Scores,
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", help="The sheet: a file, with the format given by its suffix.", metavar="PATH"),
+        typer.Option("--output", "-o", help="The rows: a file, with the format given by its suffix.", metavar="PATH"),
     ],
-    arguments: Annotated[Arguments, OptionsOf(sample_rows, texts=Spelling("FILE"))],
+    budget: Annotated[int | None, typer.Option(help="Rows to draw; of a second sample, rows to add.", min=1)] = None,
+    for_: Annotated[
+        str | None, typer.Option("--for", help="The dear column that is to be made.", metavar="COLUMN")
+    ] = None,
+    using: Annotated[
+        list[str] | None,
+        typer.Option(help="Cheap columns that tell something about it.", metavar="COLUMN,..."),
+        FromText(names),
+    ] = None,
+    arguments: Annotated[
+        Arguments, OptionsOf(sample, pilot=Spelling("FILE"), judged=Spelling("FILE"), texts=Spelling("FILE"))
+    ],
     overwrite: Overwrite = False,
 ) -> None:
-    """The commands validate and judge report read the sheet."""
-    place = table_target(output, [judged, arguments["texts"]], overwrite=overwrite)
-    sheet = arguments.call(sample_rows)
-    quoted = write_whole(sheet, place, {"sample": arguments["strategy"]}, {"id"})
-    echo_line(f"{sheet.num_rows:,} rows: {output}")
-    if arguments["strategy"] == "disagreement":
-        echo("these rows were selected as difficult: their mean label does not represent the other rows")
+    """With --budget, draw rows; with --judged alone, write all rows with the dear column of the drawn ones.
+
+    The commands summarize, compare, gate and report estimate from such a file by themselves.
+    """
+    inputs = [scores, *(arguments[name] for name in ("pilot", "judged", "texts"))]
+    place = table_target(output, inputs, overwrite=overwrite)
+    if budget is None:
+        if arguments["judged"] is None:
+            raise OptionError("give --budget to draw rows, or --judged to put the scores of drawn rows back")
+        table = arguments.call(with_sample, scores=scores)
+    elif for_ is None or not using:
+        raise OptionError(
+            f"--budget needs {'--for' if for_ is None else '--using'} too: the dear column, and cheap ones"
+        )
+    else:
+        table = arguments.call(sample, scores=scores)
+    metadata = ScoreMetadata.of_schema(table.schema).stored
+    quoted = write_whole(table.replace_schema_metadata(None), place, metadata, {"id"})
+    echo_line(f"{table.num_rows:,} rows: {output}")
     if quoted:
         echo(guarded(quoted))
 

@@ -288,7 +288,7 @@ def _option(name: str, hint: Any, default: Any, spelled: Mapping[str, Spelling])
     items = next((typing.get_args(kind)[0] for kind in kinds if typing.get_origin(kind) is Sequence), None)
     usual = Spelling() if items is None else Spelling(convert=names if items is str else as_given)
     spelling = spelled.get(name) or SPELLINGS.get(name, usual)
-    flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+    flag = f"-{name}" if len(name) == 1 else f"--{name.rstrip('_').replace('_', '-')}"
     flag += f"/--no-{flag[2:]}" if kinds[0] is bool and default else ""
     flags = [flag] if spelling.short is None else [flag, spelling.short]
     values = typing.get_args(kinds[0]) if typing.get_origin(kinds[0]) is Literal else ()
@@ -457,7 +457,7 @@ def flat(command: Callable[..., Any]) -> Callable[..., Any]:
 
 _WRITERS = [
     f"{name}_command"
-    for name in ("score", "rank", "match", "answer", "judge_run", "judge_sample", "vectors_embed", "vectors_search")
+    for name in ("score", "rank", "match", "answer", "judge_run", "sample", "vectors_embed", "vectors_search")
 ]
 """The commands that write a table, with ``-o -`` as JSON lines to standard output."""
 
@@ -515,7 +515,7 @@ def _converted(parameters: list[inspect.Parameter], texts: dict[str, Any]) -> It
     """The arguments by name; without those that are left to the function behind."""
     for parameter in parameters:
         if parameter.name in texts:
-            value, option = texts[parameter.name], "--" + parameter.name.replace("_", "-")
+            value, option = texts[parameter.name], "--" + parameter.name.rstrip("_").replace("_", "-")
             mark = _mark(parameter.annotation, FromText)
             converted = value if mark is None or value is None else mark.convert(value, option)
             if mark is None or converted is not None:

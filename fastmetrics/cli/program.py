@@ -162,7 +162,7 @@ def suggested(name: str) -> list[str]:
     """The commands whose names, or words of their summaries, are nearest to an unknown name.
 
     >>> suggested("worst-rows"), suggested("list-runs"), suggested("summarise"), suggested("judge labels")
-    (['summarize'], ['runs list'], ['summarize'], ['judge sample', 'judge rubrics'])
+    (['summarize'], ['runs list'], ['summarize'], ['judge rubrics'])
     """
     words = re.findall(r"\w+", name.lower())
     common = {known: _shared_words(words, f"{known} {each.summary}") for known, each in COMMANDS.items()}

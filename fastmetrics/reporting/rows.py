@@ -19,9 +19,9 @@ from fastmetrics.base.errors import Argument, ColumnError, OptionError, visible
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.reporting.report_options import ReportOptions, label
 from fastmetrics.reporting.row_texts import KeptColumns, cut, row_texts
-from fastmetrics.results.estimation import axes_of
 from fastmetrics.results.opening_scores import are_several, open_runs, open_scores
 from fastmetrics.results.row_groups import rows_of_ids, segments_of
+from fastmetrics.results.score_columns import axes_of
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.results.worst_rows import TextSource

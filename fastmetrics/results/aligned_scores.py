@@ -26,6 +26,7 @@ from fastmetrics.results.row_groups import (
     segments_of,
     texts_of,
 )
+from fastmetrics.results.score_columns import INCLUSION, PREDICTED, check_drawn
 from fastmetrics.results.score_table import ScoreTable, infinite_notes
 from fastmetrics.stats.fingerprints import text_hashes
 from fastmetrics.tables.resume import differences
@@ -99,6 +100,28 @@ class AlignedScores:
         infinite = np.isinf(values)
         self.infinite[self.runs[run].name, metric] = int(infinite.sum())
         return self.placed(run, np.where(infinite, np.nan, values) if infinite.any() else values, np.nan)
+
+    def drawn(self, metric: str, values: Floats) -> tuple[Floats, Floats] | None:
+        """For each run and row the probability with which a row with a dear score was drawn, and its prediction.
+
+        None if all runs have the metric of all rows.  A run that has it of all rows is drawn and predicted for certain.
+        Raises ``InputError`` for a probability of 0 or above 1, and for several answers to a question.
+        """
+        names = [metric + INCLUSION, metric + PREDICTED]
+        dear = [names[0] in run.columns for run in self.runs]
+        if not any(dear):
+            return None
+        shares, predicted = np.where(np.isnan(values), np.nan, 1.0), values.copy()
+        for at, run in enumerate(self.runs):
+            if not dear[at]:
+                continue
+            if self.repetition(at) is not None:
+                raise InputError(f"{run.name}: {metric} was drawn by rows, but several rows have one id")
+            own = run.values(names[0])
+            expected = run.values(names[1]) if names[1] in run.columns else np.zeros(len(own))
+            check_drawn(run.name, metric, own, run.values(metric))
+            shares[at], predicted[at] = self.placed(at, own, np.nan), self.placed(at, expected, np.nan)
+        return shares, predicted
 
     def placed(self, run: int, values: Any, nothing: float) -> Any:
         """Values of the rows of a run in the common order, ``nothing`` where it has no row."""

@@ -28,7 +28,7 @@ from fastmetrics.results.row_groups import (
     few_rows_note,
     worst_first,
 )
-from fastmetrics.results.score_columns import declared_bounds, directions
+from fastmetrics.results.score_columns import belonging, declared_bounds, directions
 from fastmetrics.results.score_table import bounds_of, shared_metrics
 from fastmetrics.stats.mean_interval import INTERVALS
 
@@ -163,12 +163,13 @@ def summarize_by(
     beside = [*columns, *([cluster] if cluster else [])]
     names = shared_metrics([run], listed(metrics, "metrics"), beside=beside)
     names = names if metrics else [name for name in names if name not in beside]
-    loaded = run.by_column([*names, *beside, *run.keys()]).with_flags(distinct(flags, "flags"))
+    loaded = run.by_column([*names, *beside, *belonging(run.columns), *run.keys()]).with_flags(distinct(flags, "flags"))
     units = replace(units_of(loaded), cluster=cluster)
     divided, segments = units.divided(columns) if columns else (units, [])
     parts = [(units, Segment(None, np.arange(units.n))), *((divided, segment) for segment in segments)]
     method = Method(confidence=confidence, interval=interval, bootstrap=bootstrap, seed=seed, threads=threads)
     means: list[MeanInterval] = []
+    estimated: list[str] = []
     bounds = bounds_of([loaded], names)
     for name in reported(names, "computing intervals", "metrics", len(names)):
         scores = {id(some): Scores.of(some, name, bounds.get(name)) for some in (units, divided)}
@@ -176,6 +177,10 @@ def summarize_by(
             found = scores[id(some)].part(part.rows, some.clusters_of(part.rows)).mean(0, method)
             of_mean = found.interval
             figures: tuple[Any, ...] = (of_mean.low, of_mean.high, of_mean.kind, of_mean.note, found.n_clusters)
-            means.append(MeanInterval(name, part.name, found.n, len(part.rows) - found.n, found.value, *figures))
+            lost = len(part.rows) - found.n if found.n_failed is None else found.n_failed
+            means.append(MeanInterval(name, part.name, found.n, lost, found.value, *figures))
+        estimated += scores[id(units)].notes(name, [run.name])
     ways = directions(names, run.declared, {})
-    return IntervalSummary(run.name, means, ways, confidence, cluster, [*units.repeat_notes, *units.infinite_notes])
+    return IntervalSummary(
+        run.name, means, ways, confidence, cluster, [*estimated, *units.repeat_notes, *units.infinite_notes]
+    )

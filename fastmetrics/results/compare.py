@@ -26,8 +26,8 @@ from fastmetrics.results.aligned_scores import PAIRINGS, AlignedScores, align, b
 from fastmetrics.results.comparison_result import Compared, Comparison, Family, Ranking, family_of
 from fastmetrics.results.main_metric import concerns_of, first_metrics
 from fastmetrics.results.opening_scores import open_runs, open_scores, read_table, run_named
-from fastmetrics.results.quantities import Counts, Method, PairedMeans, Scores
-from fastmetrics.results.score_columns import directions
+from fastmetrics.results.quantities import Counts, Method, PairedMeans, SampledMeans, Scores
+from fastmetrics.results.score_columns import belonging, directions
 from fastmetrics.results.score_table import ScoreTable, bounds_of, first_declared, own_numbers, shared_metrics
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
@@ -92,6 +92,7 @@ class Cell:
             interval = change.interval(how)
             has_a, has_b = self.data.has[a], self.data.has[b]
             n_paired = len(change.first) if isinstance(change, PairedMeans) else int((has_a & has_b).sum())
+            n_paired = change.both.n if isinstance(change, SampledMeans) else n_paired
             alone, others = int((has_a & ~has_b).sum()), int((has_b & ~has_a).sum())
             all_a, all_b = change.before, change.after
             if alone or others:
@@ -243,7 +244,10 @@ def compare(
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]
     keys = [name for run in opened for name in run.keys(on)]
-    loaded = [run.by_column([*columns, *keys, *beside]).with_flags(distinct(flags, "flags")) for run in opened]
+    loaded = [
+        run.by_column([*columns, *keys, *beside, *belonging(run.columns)]).with_flags(distinct(flags, "flags"))
+        for run in opened
+    ]
     notes = check_settings(loaded, names, allow_differences)
     if unpaired and segments is not None:
         raise OptionError(Argument("segments"), " needs paired rows, but there is ", Argument("pairing", "none"))
@@ -273,6 +277,7 @@ def compare(
     others: list[Compared] = []
     """The same by the other reading of rows that one run alone scores."""
     rankings: list[Ranking] = []
+    estimated: list[str] = []
     systems = [run.name for run in loaded]
     lacking = {run.name: queries for run in loaded if (queries := run.metadata.missing_queries) is not None}
     cells = (cell for name in names for cell in _cells(parts, name, name in counted, ways[name], bounds.get(name)))
@@ -282,7 +287,10 @@ def compare(
         other = own if cell.worst is None else [*replace(cell, data=cell.worst).compared(systems, corrected_how)]
         comparisons += other if missing == "worst" else own
         others += own if missing == "worst" else other
-        if len(loaded) > 2 and isinstance(cell.data, Scores) and cell.segment is None and not unpaired:
+        if not isinstance(cell.data, Scores) or cell.segment is not None:
+            continue
+        estimated += (cell.worst if cell.worst and missing == "worst" else cell.data).notes(cell.metric, systems)
+        if len(loaded) > 2 and cell.data.drawn is None and not unpaired:
             rankings.append(cell.ranking(cell.data, systems, how))
     found = Comparison(
         systems=systems,
@@ -302,6 +310,7 @@ def compare(
             *paired.notes,
             *_rounded_notes(loaded, [name for name in names if name in counted or paired.precision(name)]),
             *_segment_notes(paired, groupings),
+            *estimated,
             *paired.repeat_notes,
             *paired.infinite_notes,
             *(note for run in loaded for note in run.drift_notes),
@@ -325,12 +334,20 @@ def _with_worst(units: AlignedScores, name: str, scores: Scores, better: Better)
     """
     lacks = ~scores.has if scores.independent else scores.has.any(axis=0) & ~scores.has
     worst = None if scores.bounds is None or better is None else scores.bounds[better == "lower"]
-    if worst is None or not math.isfinite(worst) or not lacks.any():
+    if worst is None or not math.isfinite(worst) or not (lacks.any() or scores.drawn is not None):
         return None
     states, rows = [units.states(at, name) for at in range(len(units.runs))], np.arange(units.n)
     values = np.stack([np.where(state.has, state.counting(worst, rows), np.nan) for state in states])
     absent = np.stack([state.answers == 0 for state in states])
     failed = np.stack([(state.failed > 0) | state.doubtful for state in states])
+    if scores.drawn is not None:
+        missed = failed | (absent & scores.has.any(axis=0))
+        values, (shares, predicted) = np.where(missed, worst, scores.values), scores.drawn
+        certain = (
+            np.where(missed & np.isnan(shares), 1.0, shares),
+            np.where(missed & np.isnan(predicted), worst, predicted),
+        )
+        return replace(scores, values=values, drawn=certain) if missed.any() else None
     missed = lacks & (failed if scores.independent else failed | absent)
     has_any = missed.any() or (values != scores.values)[scores.has].any()
     return replace(scores, values=values, worst=worst, missed=missed) if has_any else None

@@ -35,7 +35,7 @@ from fastmetrics.plans.corpus_values import columns_of_corpus, is_corpus, many_v
 from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.results.aligned_scores import AlignedScores, by_position
 from fastmetrics.results.gate_rules import COUNTS, READINGS, SHARES, Rule
-from fastmetrics.results.quantities import NO_INTERVAL, Counts, Method, PairedMeans, figure_of
+from fastmetrics.results.quantities import NO_INTERVAL, Counts, Method, PairedMeans, SampledMeans, Scores, figure_of
 from fastmetrics.results.questions import ScoreStates
 from fastmetrics.results.row_groups import DISTINCT, Segment, segments_of
 from fastmetrics.results.score_columns import (
@@ -112,6 +112,33 @@ class RowMetric:
     def _before(self) -> ScoreStates:
         return self.rows.states(0, self.name)
 
+    @cached_property
+    def _drawn(self) -> tuple[Floats, tuple[Floats, Floats]] | None:
+        """The scores of the runs, and how rows were drawn, if those of a run are of few rows."""
+        values = np.stack([self.rows.states(at, self.name).values for at in range(len(self.rows.paired.runs))])
+        drawn = self.rows.paired.drawn(self.name, values)
+        return None if drawn is None else (values, drawn)
+
+    def _estimates(self, rows: Ints, missed: Flags, worst: float | None, extra: int = 0) -> Scores:
+        """The scores of these rows and how they were drawn; with a ``worst``, for rows of the scores that missed one,
+        and for ``extra`` rows.
+        """
+        assert self._drawn is not None
+        values, shares, predicted = (some[:, rows] for some in (self._drawn[0], *self._drawn[1]))
+        if worst is not None:
+            values[-1, missed] = worst
+            for some, certain in ((shares, 1.0), (predicted, worst)):
+                some[-1, missed & np.isnan(some[-1])] = certain
+        clusters = self.rows.paired.clusters_of(rows)
+        clusters = None if clusters is None else clusters[rows]
+        if extra:
+            added = ((values, worst), (shares, 1.0), (predicted, worst))
+            values, shares, predicted = (
+                np.append(some, np.full((len(some), extra), one), axis=1) for some, one in added
+            )
+            clusters = None if clusters is None else np.append(clusters, clusters.max() + 1 + np.arange(extra))
+        return Scores(values, clusters, self.bounds, drawn=(shares, predicted))
+
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
         has = self._scores.has[rows]
@@ -142,7 +169,9 @@ class RowMetric:
         """The rows that count as without a score for certain, and those that may."""
         scores = self._scores
         certain, doubtful = ~scores.has & (scores.failed > 0), scores.doubtful
-        if self.rows.has_baseline:
+        if self._drawn is not None and self.rows.has_baseline:
+            certain |= self.rows.absent & ~np.isnan(self._drawn[1][1][0])
+        elif self.rows.has_baseline:
             certain |= ~scores.has & self._before.has
             doubtful = doubtful & ~self._before.undefined
         return certain, doubtful & ~certain
@@ -150,6 +179,10 @@ class RowMetric:
     def figure(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """A figure of the scores of these rows: the mean of questions, or another figure of all answers."""
         reading = rule.figure or self.usual
+        if self._drawn is not None and reading != "mean":
+            raise OptionError(
+                f"rule {rule.text!r}: {self.name} has scores of drawn rows, which estimate its mean alone"
+            )
         states, own, clusters = self._scores, rows, self.rows.paired.clusters_of(rows)
         failed, extra = self.without_score(rows), 0 if rule.where else self.rows.n_rejected
         causes = self._causes(rows, failed, extra)
@@ -169,12 +202,18 @@ class RowMetric:
             used, values = has | failed, np.where(has, values, worst)
         else:
             extra = 0
+        counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
+        if self._drawn is not None:
+            scores = self._estimates(rows, failed, worst, extra)
+            estimate = scores.mean(-1, method)
+            said = scores.sampled(-1, scores.has[-1]).note(self.name)
+            figures = estimate.value, estimate.interval, int(has.sum())
+            return Value(*figures, *counted, n_clusters=estimate.n_clusters, note=said)
         values = np.concatenate([values[used], np.full(extra, worst)]) if extra else values[used]
         if clusters is not None:  # each row that is not there is a cluster of its own
             clusters = np.concatenate([clusters[own[used]], clusters.max(initial=-1) + 1 + np.arange(extra)])
         with_interval = method if rule.figure is not None or reading == "mean" else None
         found = figure_of(values, reading, clusters, self.bounds, with_interval)
-        counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
         note = self._doubt(rule, rows) if n_failed else None
         others: dict[str, Any] = {"n_clusters": found.n_clusters, "causes": causes, "note": note}
         return Value(found.value, found.interval, int(has.sum()), *counted, **others)
@@ -247,6 +286,8 @@ class RowMetric:
 
     def _count(self, reading: str, rows: Ints) -> Value:
         """A count of rows, or its share; those that failed or could not be read by the metadata of all rows alone."""
+        if self._drawn is not None:
+            rows = rows[~np.isnan(self._drawn[1][0][-1][rows]) | self.rows.absent[rows]]
         scores, metadata = self._scores, self.rows.run.metadata
         present, has = ~self.rows.absent[rows], scores.has[rows]
         undefined, doubtful = scores.undefined[rows] & present, scores.doubtful[rows] & present
@@ -272,6 +313,8 @@ class RowMetric:
 
     def change(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """The change or drop of a rule over these rows: absolute, or as a share of the baseline's mean."""
+        if self._drawn is not None:
+            return self._estimated_change(rule, rows, unpaired, method)
         before, after = self._before, self._scores
         has_before, has_after = before.has[rows], after.has[rows]
         both = has_before & has_after
@@ -296,6 +339,21 @@ class RowMetric:
         value, interval = signed(sign(rule, self.better), value, interval)
         counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
         return Value(value, interval, int(both.sum()), *counted, n_new, means.n_clusters, self._causes(rows, lost))
+
+    def _estimated_change(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
+        """The same from drawn rows."""
+        assert self._drawn is not None
+        missed, worst = self.without_score(rows), None if unpaired == "ignore" else self.worst(rule, unpaired)
+        n_failed, n_both = int(missed.sum()), int((self._before.has & self._scores.has)[rows].sum())
+        n_new = int(np.isnan(self._drawn[1][1][0][rows]).sum())
+        if n_failed and unpaired != "ignore" and worst is None:
+            return Value.uncounted(n_both, n_failed, n_new)
+        change = self._estimates(rows, missed, worst).change(0, -1)
+        assert isinstance(change, SampledMeans)
+        value, interval = change.relative(method) if rule.percent else (change.delta, change.interval(method))
+        value, interval = signed(sign(rule, self.better), value, interval)
+        counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
+        return Value(value, interval, n_both, *counted, n_new, change.n_clusters, change.both.note(self.name))
 
 
 @dataclass(frozen=True)

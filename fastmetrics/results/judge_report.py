@@ -32,9 +32,9 @@ from fastmetrics.base.notes import Figure, Note, interval_notes, said
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import Price, price_of
 from fastmetrics.results.aligned_scores import align, with_row_ids
-from fastmetrics.results.estimation import axes_of, table_of
-from fastmetrics.results.opening_scores import are_several, open_runs
+from fastmetrics.results.opening_scores import are_several, open_runs, table_of
 from fastmetrics.results.row_groups import segments_of
+from fastmetrics.results.score_columns import axes_of
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.validate import Labelled, MetricValidation, is_within, validated
 from fastmetrics.stats.association import associate

@@ -385,6 +385,13 @@ def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | 
     return table
 
 
+def table_of(table: Any, on: str | None, name: str, *, or_column: bool = False) -> pa.Table:
+    """A table from files or any form of table; a plain sequence becomes the column ``label``."""
+    if is_paths(table, or_column=or_column):
+        return read_table(table, {"id", on or "id"})  # read these as text, so that 007 differs from 7
+    return as_table(table, on, [on] if on is not None else [], name)[0]
+
+
 def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> tuple[pa.Table, Sequence[str]]:
     """A table from scores or labels in any form, and what was left out; a plain sequence becomes the column ``label``.
 

@@ -27,6 +27,7 @@ from fastmetrics.base.score_metadata import (
 )
 from fastmetrics.results.row_groups import Piece, Repeats, RowKeys, chunks_of
 from fastmetrics.results.score_columns import (
+    INCLUSION,
     list_columns,
     score_columns,
 )
@@ -55,6 +56,8 @@ class Sums:
         self.states: dict[str, State] = {}
         self.lists: set[str] = set()
         """The list columns that every piece has."""
+        self.drawn: list[str] = []
+        """The score columns of which few rows were drawn."""
         self.declared: dict[str, Any] = {}
         """The stored declarations of scores."""
         self._parts: list[_Part] = []
@@ -86,6 +89,7 @@ class Sums:
         if self._schema is None:
             self.states, self.lists = {name: State() for name in names}, lists
         self.lists &= lists
+        self.drawn = [name for name in names if name + INCLUSION in schema.names]
         if len(set(names)) < len(names):
             raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
         if names != list(self.states):

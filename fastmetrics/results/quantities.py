@@ -17,9 +17,10 @@ a latency.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,12 +33,14 @@ from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.results.aligned_scores import AlignedScores
 from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
 from fastmetrics.stats.mean_interval import few_differ, mean_interval, percentile_interval, shape_note, trimmed_mean
+from fastmetrics.stats.sampled_means import SampledMean
 from fastmetrics.stats.significance import (
     At,
     Formula,
     PairedCounts,
     counts_interval,
     detectable,
+    detectable_of,
     effect_size,
     equivalence_p,
     not_worse_p,
@@ -83,6 +86,8 @@ class Quantity:
     interval: Interval = NO_INTERVAL
     n: int = 0
     n_clusters: int | None = None
+    n_failed: int | None = None
+    """Of an estimate, the drawn units without a score."""
 
 
 def figure_of(
@@ -260,6 +265,78 @@ class PairedMeans:
 
 
 @dataclass(frozen=True)
+class SampledMeans(_Unknown):
+    """The change of a mean that is estimated from drawn rows of one run or of both."""
+
+    first: SampledMean
+    second: SampledMean
+    both: SampledMean
+    """The difference of what each row stands for."""
+
+    @classmethod
+    def between(cls, first: SampledMean, second: SampledMean, values: Floats, bounds: Bounds | None) -> SampledMeans:
+        """Of the same units, with the scores ``values`` of both runs."""
+        known = ~np.isnan(values).any(axis=0)
+        shares = np.fmin(first.shares, second.shares)
+        plain = Sample.between(values[0, known], values[1, known], None, bounds)
+        both = SampledMean(second.stands - first.stands, shares, plain, 1 / shares[known], first.clusters)
+        return cls(first, second, both)
+
+    @property
+    def before(self) -> float:
+        """The mean of the first run."""
+        return self.first.value
+
+    @property
+    def after(self) -> float:
+        """The mean of the second run."""
+        return self.second.value
+
+    @property
+    def delta(self) -> float:
+        """The change; NaN if no row with both scores was drawn."""
+        return self.both.value
+
+    @property
+    def n_clusters(self) -> int | None:
+        """The number of clusters, if units are clustered."""
+        return self.both.n_clusters
+
+    def interval(self, method: Method) -> Interval:
+        """The interval of the change."""
+        return self.both.interval(method.confidence, method.interval, **method.drawn)
+
+    def relative(self, method: Method) -> tuple[float, Interval]:
+        """The change and its interval as shares of the first mean, by the delta method."""
+        size = abs(self.before) or math.nan
+        share = self.delta / size
+        stands = (self.both.stands - share * math.copysign(1.0, self.before) * (self.first.stands - self.before)) / size
+        plain = replace(self.both.plain, bounds=None)
+        return share, replace(self.both, stands=stands, plain=plain).interval(method.confidence, method.interval)
+
+    def p(self, test: str, method: Method) -> float:
+        """The p of Student's t, whatever the test: rows that were not drawn have no differences to sign."""
+        from scipy.special import stdtr
+
+        spread = self.both.spread
+        if not spread.error > 0:
+            return 1.0 if self.delta == 0 else math.nan
+        return float(2 * stdtr(spread.freedom, -abs(self.delta) / spread.error))
+
+    def p_note(self, test: str) -> str | None:
+        """The note on the interval."""
+        return self.both.interval(0.95).note
+
+    def detectable(self, alpha: float) -> float:
+        """By a t-test at the level ``alpha``."""
+        return detectable_of(self.both.spread, alpha)
+
+    def margins(self, better: Better, margin: float) -> dict[str, float]:
+        """The levels at which the default interval reaches the margin."""
+        return _margins(self.both.interval, better, margin)
+
+
+@dataclass(frozen=True)
 class IndependentMeans(_Unknown):
     """The change of a mean between two runs that share no units."""
 
@@ -309,12 +386,7 @@ class IndependentMeans(_Unknown):
 
     def detectable(self, alpha: float) -> float:
         """By Welch's test at the level ``alpha``."""
-        from scipy.special import stdtrit
-
-        spread = self._spread
-        if not spread.error > 0:
-            return math.nan
-        return float((stdtrit(spread.freedom, 1 - alpha / 2) + stdtrit(spread.freedom, 0.8)) * spread.error)
+        return detectable_of(self._spread, alpha)
 
     def margins(self, better: Better, margin: float) -> dict[str, float]:
         """The levels at which the default interval reaches the margin."""
@@ -366,7 +438,7 @@ class CountedValues(_Unknown):
         return swap_p(self.pair, method.resamples, method.seed, method.threads) if test == "fisher" else math.nan
 
 
-Change: TypeAlias = PairedMeans | IndependentMeans | CountedValues
+Change: TypeAlias = PairedMeans | SampledMeans | IndependentMeans | CountedValues
 """The change of a quantity from one run to another."""
 
 
@@ -387,31 +459,53 @@ class Scores:
     """The score that counts for a unit without one, if these count."""
     missed: Flags | None = None
     """Which units of each run count as the ``worst``: the run has no score there, and the metric is not undefined."""
+    drawn: tuple[Floats, Floats] | None = None
+    """If a run has scores of drawn units alone: for each run and unit the probability of a drawn one, NaN for others,
+    and a prediction, NaN for a unit that the run lacks."""
 
     @cached_property
     def has(self) -> Flags:
-        """Which units of each run have a score."""
-        return ~np.isnan(self.values)
+        """Which units of each run have a score, or are estimated."""
+        return ~np.isnan(self.values if self.drawn is None else self.drawn[1])
 
     @classmethod
     def of(cls, units: AlignedScores, name: str, bounds: Bounds | None) -> Scores:
         """The scores of a metric by unit."""
         values = np.stack([units.scores(at, name) for at in range(len(units.runs))])
         rounding, independent = rounding_error(units.precision(name)), units.joined_by == "none"
-        return cls(values, None, bounds, rounding, independent)
+        return cls(values, None, bounds, rounding, independent, drawn=units.drawn(name, values))
 
     def part(self, rows: Ints | slice, clusters: Ints | None) -> Scores:
         """The scores of some units, in these ``clusters`` of all."""
         some = None if clusters is None else clusters[rows]
         missed = None if self.missed is None else self.missed[:, rows]
-        return replace(self, values=self.values[:, rows], clusters=some, missed=missed)
+        drawn = None if self.drawn is None else (self.drawn[0][:, rows], self.drawn[1][:, rows])
+        return replace(self, values=self.values[:, rows], clusters=some, missed=missed, drawn=drawn)
 
     def clusters_of(self, units: Flags | slice) -> Ints | None:
         """The clusters of some units."""
         return None if self.clusters is None else self.clusters[units]
 
+    def sampled(self, run: int, units: Flags | slice = slice(None)) -> SampledMean:
+        """The mean of a run over units that it has, from those that were drawn."""
+        assert self.drawn is not None
+        shares, predicted = self.drawn[0][run][units], self.drawn[1][run][units]
+        return SampledMean.of(self.values[run][units], shares, predicted, self.clusters_of(units), self.bounds)
+
+    def notes(self, name: str, systems: Sequence[str]) -> list[str]:
+        """How many drawn units each estimate is from: of the one run, or of each pair of several."""
+        if self.drawn is None:
+            return []
+        if len(systems) == 1:
+            return [self.sampled(0, self.has[0]).note(name)]
+        pairs = [(a, b, self.change(a, b)) for a, b in combinations(range(len(systems)), 2)]
+        named = ((f"{name}, {systems[b]} − {systems[a]}", change) for a, b, change in pairs)
+        return [change.both.note(text) for text, change in named if isinstance(change, SampledMeans)]
+
     def value(self, run: int) -> float:
         """The mean of a run."""
+        if self.drawn is not None:
+            return self.sampled(run, self.has[run]).value
         return exact_mean(self.values[run][self.has[run]])
 
     def _counting(self, run: int) -> tuple[Floats, Flags]:
@@ -427,10 +521,18 @@ class Scores:
     def mean(self, run: int, method: Method) -> Quantity:
         """The mean of a run with its interval."""
         has = self.has[run]
+        if self.drawn is not None:
+            found = self.sampled(run, has)
+            interval = found.interval(method.confidence, method.interval, **method.drawn)
+            return Quantity(found.value, interval, found.n, found.n_clusters, found.n_failed)
         return figure_of(self.values[run][has], "mean", self.clusters_of(has), self.bounds, method)
 
     def change(self, a: int, b: int) -> Change:
         """The change from run a to run b."""
+        if self.drawn is not None:
+            units = self.has[a] & self.has[b]
+            values = self.values[[a, b]][:, units]
+            return SampledMeans.between(self.sampled(a, units), self.sampled(b, units), values, self.bounds)
         if self.independent:
             return IndependentMeans(self._sample(a), self._sample(b))
         (first, has_first), (second, has_second) = self._counting(a), self._counting(b)

@@ -20,6 +20,7 @@ from fastmetrics.results.row_groups import (
     Repeats,
     added_up,
 )
+from fastmetrics.results.score_columns import INCLUSION
 from fastmetrics.results.score_table import ScoreTable, one_array
 from fastmetrics.stats.attempts import QuestionScores, question_scores
 
@@ -62,6 +63,8 @@ class ScoreStates:
         n_unread = min(metadata.n_unread(metric) if metadata.rows == len(values) else 0, n_nan)
         unsure_null, unsure_nan = n_undefined not in (0, n_null), n_unread not in (0, n_nan)
         failed = (null & (n_undefined == 0)) | (nan & (n_unread == n_nan))
+        if metric + INCLUSION in run.columns:  # a row that was not drawn did not fail
+            failed &= ~np.isnan(run.values(metric + INCLUSION))
         doubtful = (null & unsure_null) | (nan & unsure_nan)
         most_failed = (n_null - n_undefined) * (unsure_null and n_null > 0) + n_unread * unsure_nan
         values = np.where(infinite, np.nan, values)

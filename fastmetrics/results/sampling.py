@@ -1,143 +1,450 @@
-"""Sampling rows for people to label: uniformly, by strata of the judge's scores, or by disagreement."""
+"""Rows for a dear score: drawn with known probabilities, and put back beside all rows, with a prediction for each.
+
+**The design.** Rows are strata: five quantiles of one number within each segment, the first principal component of the
+cheap columns, or with a pilot the dear score that they predict.  A row has a random number, a hash of its id and the
+seed, and the rows with the smallest numbers of a stratum are drawn, so that neither the order of rows nor the engine
+shows, and that a larger sample contains a smaller one.  Without a pilot, strata get rows in proportion to their sizes;
+with one by Neyman's allocation, of which a third is in proportion, since a pilot may be wrong.  A ridge regression of
+the dear score on the cheap columns, fitted without the tenth of the rows that it predicts, is the prediction.
+:mod:`fastmetrics.stats.sampled_means` estimates from both.
+"""
 
 from __future__ import annotations
 
-import math
-import random
-from typing import Annotated, Any, Literal, get_args
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats
-from fastmetrics.base.column_names import COLUMNS
-from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
-from fastmetrics.base.options import Seed, Whole, argument
+from fastmetrics.base.arrays import Floats, Ints, Uint64s
+from fastmetrics.base.column_names import COLUMNS, distinct
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.options import Seed, Whole, argument, check_names
+from fastmetrics.base.score_metadata import RowCounts
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.aligned_scores import AlignedScores, align, with_row_ids
-from fastmetrics.results.estimation import score_of
-from fastmetrics.results.opening_scores import are_several, open_scores
+from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.results.row_groups import segments_of
-from fastmetrics.results.worst_rows import TextSource
-from fastmetrics.stats.labels import ROW
+from fastmetrics.results.score_columns import INCLUSION, PREDICTED, check_drawn, column_named
+from fastmetrics.results.score_table import ScoreTable
+from fastmetrics.results.worst_rows import TEXTS, TextSource
+from fastmetrics.stats.fingerprints import fingerprint_of_hashes, fingerprint_text, mixed, text_hashes
 
-Strategy = Literal["random", "stratified", "disagreement"]
-_TEXTS = ("question", "reference", "answer")
+_SAMPLE = "_sample"
+"""After the name of a dear column, the column that says which table a sample is of, and how it was drawn."""
+_STRATA, _FEW_ROWS, _LEAST = 5, 50, 2
+"""Strata of a segment, the rows below which it is one, and the fewest rows to draw of a stratum."""
+_IN_PROPORTION, _PRIOR, _PENALTY, _FOLDS = 0.3, 5, 2.0, 10
 
 
-def sample_rows(
-    judged: shared.Judged,
+def sample(
+    scores: shared.Scores,
     *,
-    n: shared.N = 200,
-    strategy: Annotated[Strategy, Help("Strategy: random, stratified (by score) or disagreement.")] = "random",
+    budget: Annotated[int, Help("Rows to draw; of a second sample, rows to add.")],
+    for_: Annotated[str, Help("The dear column that is to be made for the drawn rows: judge_faithfulness.")],
+    using: Annotated[
+        Sequence[str] | str, Help("Cheap columns that tell something about it: token_f1,overlap_faithfulness.")
+    ],
+    by: shared.By = None,
+    pilot: Annotated[Any, Help("Rows that have the dear column, which tell where it varies most.")] = None,
+    judged: Annotated[Any, Help("An earlier sample of these rows with its scores, to which rows are added.")] = None,
+    texts: Annotated[Any, Help("The file that was scored, for its texts.")] = None,
+    on: shared.On = None,
     seed: shared.Seed = 0,
-    score: shared.Score = None,
-    label: Annotated[str, Help("The name of the empty column for labels.")] = "human",
-    texts: Annotated[Any, Help("The file that was judged, for its texts.")] = None,
+) -> pa.Table:
+    """Rows for a score that is too dear for all of them, each drawn with a known probability.
+
+    ``scores`` is a score file or table with ids and the cheap columns ``using``.  The rows are drawn from strata: of
+    the segments ``by`` columns, and in them of quantiles of the cheap columns, or of what they predict by a ``pilot``,
+    a file or table of rows with both (or of ids among the scores).  The pilot also tells how many rows each stratum
+    needs.  The same ``seed`` draws the same rows in any order.
+
+    The sample has all columns of the rows, those of ``texts`` that they lack, the probability of each row, and what it
+    is a sample of.  Let a judge, a model or people make the dear column, then put it back with :func:`with_sample`.
+    With ``judged``, an earlier sample by the same options with its scores, the new sample contains its rows too.
+
+    >>> rows = {"id": range(200), "token_f1": [n % 7 / 6 for n in range(200)]}
+    >>> drawn = sample(rows, budget=20, for_="judge_x", using="token_f1")
+    >>> drawn.num_rows, drawn.column_names
+    (20, ['id', 'token_f1', 'judge_x_inclusion', 'judge_x_sample'])
+
+    Raises ``OptionError`` for a budget above the number of rows or below two rows for each stratum,
+    ``UnknownNameError`` for an unknown column, ``ColumnError`` without ids, ``InputError`` for duplicate ids, a pilot
+    of one value and another sample than of these rows.
+
+    Source: Neyman 1934; Zrnic and Candès 2024.
+    """
+    argument("budget", budget, Whole(1, 100_000_000))
+    argument("seed", seed, Seed)
+    check_names(for_=for_, on=on)
+    rows = _Rows.of(scores, distinct(using, "using"), distinct(by, "by"), seed, on, for_)
+    known = None if judged is None else _Drawn.of(judged, rows, for_)
+    cut = rows.strata(None if pilot is None else rows.pilot(pilot, for_))
+    sizes, spreads = np.bincount(cut.codes), cut.spreads
+    least = np.minimum(sizes, _LEAST)
+    if known is not None:
+        least = np.bincount(cut.codes[known.rows], minlength=len(sizes))
+        if not np.array_equal(np.sort(known.rows), np.flatnonzero(cut.ranks < least[cut.codes])):
+            raise InputError(
+                f"{known.name} is a sample of other strata: draw the second with the pilot of the first, ",
+                Argument("pilot"),
+            )
+        budget, spreads = budget + len(known.rows), cut.of_labels(known.features, known.values, known.rows)
+    if not least.sum() <= budget <= len(rows.order):
+        need = f"{least.sum():,} for its {len(sizes):,} strata" if budget < least.sum() else "no more than all rows"
+        raise OptionError(Argument("budget", budget), f": of {len(rows.order):,} rows, it draws {need}")
+    drawn = np.flatnonzero(cut.ranks < (counts := _allocated(sizes, spreads, budget, least))[cut.codes])
+    shares, own = (counts / sizes)[cut.codes[drawn]], pa.array(rows.order[drawn])
+    names = [name for name in rows.run.columns if name not in beside(for_)]
+    table = pa.table({name: rows.run.read([name]).column(0).take(own) for name in names})
+    if texts is not None:
+        lacking = [name for name in TEXTS if not {name, *COLUMNS[name].aliases} & {*names}]
+        added = TextSource(texts, on=on).beside(rows.run).added(pa.table({"id": table[rows.key]}), lacking)
+        for name in added.column_names[1:]:
+            table = table.append_column(name, added[name])
+    table = table.append_column(for_ + INCLUSION, pa.array(shares))
+    table = table.append_column(for_ + _SAMPLE, pa.array([rows.said] * len(drawn), pa.string()))
+    if known is not None:
+        places = np.full(len(rows.order), np.nan)
+        places[known.rows] = known.values
+        table = table.append_column(for_, pa.array(places[drawn], from_pandas=True))
+    return table.sort_by([(name, "ascending") for name in (rows.key, *rows.run.settings_columns)])
+
+
+def with_sample(
+    scores: shared.Scores,
+    judged: Annotated[Any, Help("The drawn rows with their dear column.")],
+    *,
     on: shared.On = None,
 ) -> pa.Table:
-    """A sheet for human labels: ids and texts of ``n`` judged rows (or all, if fewer), and an empty label column.
+    """All rows with the dear column of a sample: null where a row was not drawn, with its probability and a prediction.
 
-    ``judged`` is a judged file or table, or a list of them, whose rows are matched by ``on`` or ``id``.  ``random`` is
-    a uniform sample, as :func:`estimate` needs.  ``stratified`` samples each value of the ``score``, or each quartile
-    if there are many values, in proportion to its share of all rows; rows without a score are a stratum too.
-    ``disagreement`` selects the rows with the largest spread of judgements over the repeats and files; such a sheet
-    finds difficult rows and cannot estimate the mean.  The same ``seed`` selects the same rows in any order of the
-    rows.  Question, reference and answer come from the first judged file if it kept them, otherwise from ``texts``, a
-    file or table of answers with the same ids.  Rows without ids have the column ``row``, counted from 0, by which
-    :func:`estimate` finds them again.  The sheet omits the scores, because they would influence people.
+    ``scores`` are the rows of which :func:`sample` drew ``judged``, a file or table that has got its dear column since.
+    From the result, ``summarize``, ``compare``, ``gate`` and ``report`` estimate the mean over all rows by themselves.
+    The columns ``…_inclusion`` and ``…_predicted`` belong to the dear column: the probability of each drawn row, null
+    for others, and what the cheap columns predict for every row.
 
-    >>> judged = {"id": [1, 2, 3], "answer": ["a", "b", "c"], "judge_x": [1.0, 4.0, 5.0], "judge_x_status": ["ok"] * 3}
-    >>> sheet = sample_rows(judged, n=2)
-    >>> sheet.column_names, sheet.num_rows
-    (['id', 'answer', 'human'], 2)
+    >>> rows = {"id": range(200), "token_f1": [n % 7 / 6 for n in range(200)]}
+    >>> drawn = sample(rows, budget=20, for_="judge_x", using="token_f1")
+    >>> whole = with_sample(rows, drawn.append_column("judge_x", drawn["token_f1"]))
+    >>> whole.num_rows, whole["judge_x"].null_count, whole.column_names[2:]
+    (200, 180, ['judge_x', 'judge_x_inclusion', 'judge_x_predicted'])
 
-    Raises ``OptionError`` for an unknown strategy or a label that is already a column of the sheet, ``ColumnError`` if
-    the column of scores or ids is ambiguous, and ``InputError`` for duplicate ids, and for ``disagreement`` with one
-    judgement per row.
+    Raises ``ColumnError`` if the dear column is missing, ``InputError`` for a sample of another table, a probability of
+    0 or above 1, and rows of the sample that are missing.
     """
-    count, start = argument("n", n, Whole(1, 100_000_000)), argument("seed", seed, Seed)
-    if strategy not in get_args(Strategy):
-        raise OptionError(Argument("strategy", strategy), f": expected one of {', '.join(get_args(Strategy))}")
-    opened = [open_scores(rows) for rows in (judged if are_several(judged) else [judged])]
-    runs = [run.by_column(run.columns) for run in opened]
-    if not runs:
-        raise InputError("there are no judged rows")
-    score = score_of(runs[0].schema, score, [on] if on is not None else [])
-    for run in runs[1:]:
-        run.column(score, "to be sampled by")
-    runs = with_row_ids(runs, on)
-    paired = align(runs, on)
-    generator = random.Random(start)
-    if strategy == "random":
-        rows = generator.sample(range(paired.n), min(count, paired.n))
-    elif strategy == "stratified":
-        rows = _stratified(paired.scores(0, score), count, generator)
-    else:
-        rows = _apart(_spread(paired, score), count, generator)
-    return _sheet(paired, sorted(rows), label, texts, on)
+    check_names(on=on)
+    run = open_scores(judged, table="judged")
+    stem = [name.removesuffix(_SAMPLE) for name in run.columns if name.endswith(_SAMPLE)]
+    if len(stem) != 1:
+        raise ColumnError(f"{run.name} is no sample: it has no column …{_SAMPLE} of fastmetrics sample (fm.sample)")
+    for_, facts = (
+        stem[0],
+        json.loads(str(run.column(stem[0] + _SAMPLE)[0].as_py()) if run.column(stem[0] + _SAMPLE) else "{}"),
+    )
+    rows = _Rows.of(scores, facts["using"], facts["by"], facts["seed"], on, for_)
+    known = _Drawn.of(run, rows, for_)
+    values, shares = (np.full(len(rows.order), np.nan) for _ in range(2))
+    values[rows.order[known.rows]], shares[rows.order[known.rows]] = known.values, known.shares
+    predicted = np.empty(len(rows.order))
+    predicted[rows.order] = rows.predicted(known.rows, known.values, 1 / known.shares)
+    names = [name for name in rows.run.columns if name not in beside(for_)]
+    table = rows.run.read(names)
+    is_flag = pa.types.is_boolean(run.type_of(for_))
+    for name, column in ((for_, values), (for_ + INCLUSION, shares), (for_ + PREDICTED, predicted)):
+        numbers = pa.array(column, from_pandas=True)
+        table = table.append_column(name, numbers.cast(pa.bool_()) if is_flag and name == for_ else numbers)
+    metadata = rows.run.metadata
+    if for_ in run.declared:
+        metadata = replace(metadata, declared={**(metadata.declared or {}), for_: run.declared[for_].to_json()})
+    if metadata.metrics is not None:
+        counts = RowCounts(len(values), int(np.isnan(values).sum()), 0, 0)
+        metadata = replace(metadata, metrics={**metadata.metrics, for_: counts})
+    return table.replace_schema_metadata(metadata.for_schema())
 
 
-def _stratified(scores: Floats, count: int, generator: random.Random) -> list[int]:
-    """Sizes of the samples from each stratum, in proportion to its share, by largest remainders."""
-    strata = segments_of([("score", pa.array(scores, from_pandas=True))])
-    shares = [min(count, len(scores)) * len(stratum.rows) / max(len(scores), 1) for stratum in strata]
-    sizes = [int(share) for share in shares]
-    order = sorted(range(len(strata)), key=lambda at: (sizes[at] - shares[at], at))
-    for at in order[: min(count, len(scores)) - sum(sizes)]:
-        sizes[at] += 1
-    return [
-        row
-        for stratum, size in zip(strata, sizes, strict=True)
-        for row in generator.sample(stratum.rows.tolist(), size)
-    ]
+def beside(for_: str) -> tuple[str, ...]:
+    """A dear column and those that belong to it."""
+    return for_, for_ + INCLUSION, for_ + PREDICTED, for_ + _SAMPLE
 
 
-def _spread(paired: AlignedScores, score: str) -> Floats:
-    """The spread of the judgements of each row; −1 for fewer than two."""
-    judgements: list[list[float]] = [[] for _ in range(paired.n)]
-    for at, run in enumerate(paired.runs):
-        listed = f"{score}_scores" in run.columns and pa.types.is_list(run.column(f"{score}_scores", "").type)
-        judged: Any = run.column(f"{score}_scores", "").to_pylist() if listed else run.values(score)
-        for place, row in enumerate(paired.rows[at].tolist()):
-            judgement = judged[row] if row >= 0 else None
-            several = judgement if isinstance(judgement, list) else [judgement]
-            judgements[place] += [float(value) for value in several if value is not None and not math.isnan(value)]
-    spread = np.array([max(some) - min(some) if len(some) > 1 else -1.0 for some in judgements])
-    if not (spread >= 0).any():
-        raise InputError("disagreement needs two judgements of a row: judge with repeats, or give several judged files")
-    return spread
+# The rows in the order of their random numbers, so that sums do not depend on the order of the table.
 
 
-def _apart(spread: Floats, count: int, generator: random.Random) -> list[int]:
-    """The rows with the largest spread; ties are drawn at random."""
-    ties = [generator.random() for _ in spread]
-    return sorted(range(len(spread)), key=lambda row: (-spread[row], ties[row]))[:count]
+@dataclass(frozen=True)
+class _Strata:
+    """The stratum of each row, its place in the stratum, and the standard deviation of the dear score in each."""
+
+    codes: Ints
+    number: Floats
+    """By whose quantiles the rows are divided."""
+    spreads: Floats
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """The number of rows of the stratum before each row."""
+        order = np.argsort(self.codes, kind="stable")
+        starts = np.searchsorted(self.codes[order], np.arange(len(self.spreads)))
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order)) - starts[self.codes[order]]
+        return ranks
+
+    def of_labels(self, features: Floats, values: Floats, rows: Ints | None, number: Floats | None = None) -> Floats:
+        """The standard deviation in each stratum of what the features do not tell about these values.
+
+        It is that of the labels in the same fifth of all rows, and few of them are drawn towards that of all labels.
+        """
+        has = ~np.isnan(values)
+        number = (self.number[rows] if number is None else number)[has]
+        rest = values[has] - _cross_fitted(features[has], values[has], np.ones(int(has.sum())))[0]
+        edges = np.unique(np.quantile(self.number, np.arange(1, _STRATA) / _STRATA))
+        fifths, every = (np.searchsorted(edges, some, side="right") for some in (number, self.number))
+        counts, sums = (np.bincount(fifths, weights, len(edges) + 1) for weights in (None, rest**2))
+        variances = (sums + _PRIOR * float(np.mean(rest**2))) / (counts + _PRIOR)
+        return np.sqrt(np.bincount(self.codes, variances[every]) / np.bincount(self.codes))
 
 
-def _sheet(paired: AlignedScores, rows: list[int], label: str, texts: Any, on: str | None) -> pa.Table:
-    assert paired.ids is not None
-    sheet = pa.table({"id": paired.ids.take(pa.array(rows, pa.int64()))})
-    columns = {}
-    for name in _TEXTS:
-        names = (name, *COLUMNS[name].aliases)
-        column = next((existing for existing in paired.runs[0].columns if existing.lower() in names), None)
-        if column is not None:
-            columns[name] = paired.column(column).take(pa.array(rows, pa.int64()))
-    for name, column in columns.items():
-        sheet = sheet.append_column(name, column)
-    if texts is not None:
-        answers = TextSource(texts, on=on).beside(paired.runs[0]).added(sheet.select(["id"]))
-        for name in answers.column_names:
-            if name in _TEXTS and name not in columns:
-                sheet = sheet.append_column(name, answers.column(name))
-    if len(sheet.column_names) == 1:
-        raise ColumnError(
-            "the judged rows have neither question nor answer; give the judged file with ", Argument("texts")
+@dataclass(frozen=True)
+class _Pilot:
+    """Rows with the dear score: their features and scores."""
+
+    features: Floats
+    values: Floats
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """All rows in the order of their random numbers."""
+
+    run: ScoreTable
+    key: str
+    keys: Uint64s
+    """A hash of the id and the settings of each row."""
+    order: Ints
+    using: Sequence[str]
+    cheap: Floats
+    segments: Ints
+    said: str
+    """The design as JSON: a fingerprint of the ids and cheap columns, and the options."""
+
+    @classmethod
+    def of(cls, scores: Any, using: Sequence[str], by: Sequence[str], seed: int, on: str | None, for_: str) -> _Rows:
+        """The rows of a table; raises the errors of :func:`sample`."""
+        run = open_scores(scores)
+        names = [column_named(name, run.scores) for name in using]
+        for name in names:
+            if name not in run.scores or name in beside(for_):
+                raise UnknownNameError.of("column", name, [name for name in run.scores if name not in beside(for_)])
+        if not names:
+            raise OptionError(Argument("using"), ": name a cheap column")
+        key = on or run.id_column
+        if key is None:
+            raise ColumnError(
+                f"{run.name} has no ids, by which rows are drawn and found again; name them with ", Argument("on")
+            )
+        ids, keys = _keys(run, key)
+        if len(distinct_keys := np.unique(keys)) < len(keys):
+            many = len(keys) - len(distinct_keys)
+            raise InputError(f"{run.name}: {many:,} rows have the id of another; a sample needs one row of each")
+        order = np.lexsort((keys, mixed(ids ^ mixed(np.full(len(ids), seed, np.uint64)))))
+        cheap = np.stack([run.values(name)[order] for name in names], axis=1)
+        segments = np.zeros(len(order), np.int64)
+        for place, segment in enumerate(segments_of([(name, run.column(name)) for name in by]) if by else []):
+            segments[segment.rows] = place
+        bits = [np.where(np.isnan(column), 0.0, column + 0.0).view(np.uint64) for column in cheap.T]
+        print_ = fingerprint_text(fingerprint_of_hashes([keys[order], *bits]))
+        facts = {"table": print_, "using": names, "by": [*by], "seed": seed}
+        return cls(run, key, keys[order], order, names, cheap, segments[order], json.dumps(facts))
+
+    @cached_property
+    def _scales(self) -> tuple[Floats, Floats, list[Floats]]:
+        """The means and standard deviations of the cheap columns, and the quantiles at which they are divided."""
+        has = ~np.isnan(self.cheap)
+        counts = np.maximum(has.sum(axis=0), 1)
+        means = np.where(has, self.cheap, 0.0).sum(axis=0) / counts
+        spreads = np.sqrt(np.where(has, (self.cheap - means) ** 2, 0.0).sum(axis=0) / counts)
+        parts = np.arange(1, _STRATA) / _STRATA
+        edges = [
+            np.unique(np.quantile(column[known], parts)) if known.any() else np.zeros(0)
+            for column, known in zip(self.cheap.T, has.T, strict=True)
+        ]
+        return means, np.where(spreads > 0, spreads, np.inf), edges
+
+    def _standard(self, cheap: Floats) -> Floats:
+        means, spreads, _ = self._scales
+        return np.where(np.isnan(cheap), 0.0, (cheap - means) / spreads)
+
+    def features(self, cheap: Floats, segments: Ints | None = None) -> Floats:
+        """What predicts: the standardised cheap columns, their fifths, where they are missing, and the segments."""
+        columns = [*self._standard(cheap).T]
+        for column, edges in zip(cheap.T, self._scales[2], strict=True):
+            columns += [(column >= edge).astype(np.float64) for edge in edges]
+            columns += [np.isnan(column).astype(np.float64)]
+        if segments is not None and 0 < (last := int(self.segments.max(initial=0))) <= _STRATA**2:
+            columns += [(segments == place).astype(np.float64) for place in range(last + 1)]
+        return np.stack(columns, axis=1)
+
+    def pilot(self, pilot: Any, for_: str) -> _Pilot:
+        """The rows of a pilot, with its cheap columns, or those of the same ids here."""
+        run = open_scores(pilot, table="pilot")
+        values = run.values(column_named(for_, run.scores) if for_ in run.columns else _unknown(run, for_))
+        if all(name in run.scores for name in self.using):
+            cheap = np.stack([run.values(name) for name in self.using], axis=1)
+        else:
+            cheap = self.cheap[self.places(run, _keys(run, run.id_column or self.key)[1])]
+        has = ~np.isnan(values)
+        if len(np.unique(values[has])) < 2:
+            raise InputError(
+                f"{run.name}: {for_} has fewer than two values, which do not tell where it varies; leave it out: ",
+                Argument("pilot"),
+            )
+        order = np.lexsort((values[has], *cheap[has].T))
+        return _Pilot(self.features(cheap[has][order]), values[has][order])
+
+    def places(self, run: ScoreTable, keys: Uint64s) -> Ints:
+        """Where these rows are here; raises ``InputError`` for one that is not."""
+        order = np.argsort(self.keys)
+        found = order[np.searchsorted(self.keys[order], keys).clip(max=len(order) - 1)]
+        if (lost := self.keys[found] != keys).any():
+            one = run.column(run.id_column or self.key)[int(lost.argmax())].as_py()
+            raise InputError(
+                f"{run.name}: {self.run.name} has no row with the id {one!r}; it is a sample of another table"
+            )
+        return found
+
+    def strata(self, pilot: _Pilot | None) -> _Strata:
+        """The strata: fifths of each segment by what a pilot predicts, or by the first principal component."""
+        if pilot is None:
+            standard = self._standard(self.cheap)
+            axes = np.linalg.eigh(standard.T @ standard)[1][:, -1]
+            number = _products(standard, axes * (1.0 if axes[np.abs(axes).argmax()] > 0 else -1.0))
+        else:
+            ones = np.ones(len(pilot.values))
+            slopes, level = _ridge(pilot.features, pilot.values, ones)
+            number = level + _products(self.features(self.cheap), slopes)
+            at_pilot = level + _products(pilot.features, slopes)
+        fifths = np.zeros(len(number), np.int64)
+        for rows in np.split(np.argsort(self.segments, kind="stable"), np.cumsum(np.bincount(self.segments))[:-1]):
+            if len(rows) >= _FEW_ROWS:
+                edges = np.quantile(number[rows], np.arange(1, _STRATA) / _STRATA)
+                fifths[rows] = np.searchsorted(np.unique(edges), number[rows], side="right")
+        codes = np.unique(self.segments * _STRATA + fifths, return_inverse=True)[1]
+        found = _Strata(codes, number, np.ones(int(codes.max(initial=-1)) + 1))
+        if pilot is None:
+            return found
+        return replace(found, spreads=found.of_labels(pilot.features, pilot.values, None, at_pilot))
+
+    def predicted(self, rows: Ints, values: Floats, weights: Floats) -> Floats:
+        """What the cheap columns tell about the dear score of every row, of a row with a score without its own."""
+        features = self.features(self.cheap, self.segments)
+        has = ~np.isnan(values)
+        own, slopes, level = _cross_fitted(features[rows[has]], values[has], weights[has])
+        every = level + _products(features, slopes)
+        every[rows[has]] = own
+        return every
+
+
+def _unknown(run: ScoreTable, name: str) -> str:
+    raise UnknownNameError.of("column", name, run.scores)
+
+
+def _keys(run: ScoreTable, key: str) -> tuple[Uint64s, Uint64s]:
+    """A hash of each row's id, and one of its id and its settings, such as its system."""
+    ids = text_hashes(run.texts(key))
+    keys = mixed(ids)
+    for name in run.settings_columns:
+        keys = mixed(keys + text_hashes(run.column(name)))
+    return ids, keys
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A sample with its scores: its rows among all rows, with their probabilities and scores, sorted."""
+
+    name: str
+    rows: Ints
+    shares: Floats
+    values: Floats
+    features: Floats
+
+    @classmethod
+    def of(cls, judged: Any, of: _Rows, for_: str) -> _Drawn:
+        """The sample; raises ``InputError`` for one of another table, and for rows or probabilities that are wrong."""
+        run = open_scores(judged, table="judged")
+        for name in (for_, for_ + INCLUSION, for_ + _SAMPLE):
+            if name not in run.columns:
+                raise ColumnError(f"{run.name} has no column {name!r}: expected a sample of these rows with its scores")
+        if any(said != of.said for said in pc.unique(run.column(for_ + _SAMPLE)).to_pylist()):
+            raise InputError(f"{run.name} is a sample of another table than {of.run.name}, or with other options")
+        places, shares = (
+            of.places(run, _keys(run, of.key if of.key in run.columns else run.id_column or of.key)[1]),
+            run.values(for_ + INCLUSION),
         )
-    if label in sheet.column_names:
-        raise OptionError(Argument("label", label), ": the sheet already has a column with this name")
-    if paired.runs[0].is_numbered:
-        sheet = sheet.set_column(0, ROW, sheet["id"].cast(pa.int64()))
-    return sheet.append_column(label, pa.nulls(sheet.num_rows, pa.float64()))
+        check_drawn(run.name, for_, shares, np.where(np.isnan(shares), 0.0, np.nan))
+        total = float((1 / shares).sum())
+        if len(np.unique(places)) < len(places) or abs(total - len(of.order)) > 1e-6 * len(of.order):
+            raise InputError(
+                f"{run.name}: its rows stand for {total:,.0f} rows of {len(of.order):,}; expected its every row"
+                " once, also those without a score"
+            )
+        values, order = run.values(for_), np.argsort(places)
+        places = places[order]
+        return cls(run.name, places, shares[order], values[order], of.features(of.cheap[places]))
+
+
+def _allocated(sizes: Ints, spreads: Floats, budget: int, least: Ints) -> Ints:
+    """How many rows of each stratum: in proportion to size times spread, within what there is and must be."""
+    mean = float(sizes @ spreads) / float(sizes.sum())
+    wanted = sizes * (_IN_PROPORTION * mean + (1 - _IN_PROPORTION) * spreads)
+    low, high = 0.0, float(budget / wanted[wanted > 0].min()) + 1
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.clip(middle * wanted, least, sizes).sum() < budget else (low, middle)
+    exact = np.clip(high * wanted, least, sizes)
+    counts = np.floor(exact).astype(np.int64)
+    order = np.lexsort((np.arange(len(sizes)), counts - exact, counts >= sizes))
+    counts[order[: budget - int(counts.sum())]] += 1
+    return counts
+
+
+def _products(features: Floats, slopes: Floats) -> Floats:
+    """The sum over columns of each row, by the same additions in every row."""
+    total = np.zeros(len(features))
+    for column, slope in zip(features.T, slopes, strict=True):
+        total += column * slope
+    return total
+
+
+def _ridge(features: Floats, values: Floats, weights: Floats) -> tuple[Floats, float]:
+    """The slopes and the level of a ridge regression with weighted rows."""
+    weights = weights / weights.sum()
+    means, level = weights @ features, float(weights @ values)
+    own = features - means
+    squares = (own * weights[:, None]).T @ own * len(values)
+    slopes = np.linalg.solve(
+        squares + _PENALTY * np.eye(len(means)), (own * weights[:, None]).T @ (values - level) * len(values)
+    )
+    return slopes, level - float(means @ slopes)
+
+
+def _cross_fitted(features: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats, float]:
+    """What regressions without a tenth of the rows predict for it, and the mean slopes and level."""
+    folds = np.arange(len(values)) % _FOLDS
+    fits = []
+    own = np.full(len(values), float(values.mean()) if len(values) else 0.0)
+    for fold in range(min(_FOLDS, len(values)) if len(values) > 2 else 0):
+        rest = folds != fold
+        fits.append(_ridge(features[rest], values[rest], weights[rest]))
+        own[~rest] = fits[-1][1] + features[~rest] @ fits[-1][0]
+    if not fits:
+        return own, np.zeros(features.shape[1]), float(own[0]) if len(own) else 0.0
+    return (
+        own,
+        np.asarray(np.mean([slopes for slopes, _ in fits], axis=0), np.float64),
+        float(np.mean([level for _, level in fits])),
+    )

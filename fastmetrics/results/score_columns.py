@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fastmetrics.base.arrays import is_list, is_number
+from fastmetrics.base.arrays import Floats, is_list, is_number
 from fastmetrics.base.column_names import is_axis, is_cost, roles
 from fastmetrics.base.columns import as_numbers, index_columns
 from fastmetrics.base.errors import (
@@ -45,9 +45,44 @@ def score_columns(schema: pa.Schema) -> list[str]:
     if metadata.n_rows is not None and not metadata.metrics:
         return []  # the file contains corpus metrics only
     kinds = _KINDS[:1] if metadata.metrics else _KINDS
-    keys = labels.union(*roles(schema.names).values())
+    keys = labels.union(*roles(schema.names).values(), belonging(schema.names))
     others = [field for field in schema if field.name not in keys]
     return [field.name for field in others if any(kind(field.type) for kind in kinds)]
+
+
+INCLUSION, PREDICTED = "_inclusion", "_predicted"
+"""After the name of a dear column that few rows have: the probability of each drawn row, and a prediction of all."""
+
+
+def belonging(names: Sequence[str]) -> list[str]:
+    """The columns that say how few rows of a dear column were drawn.
+
+    >>> belonging(["judge_x", "judge_x_inclusion", "judge_x_predicted", "length_predicted"])
+    ['judge_x_inclusion', 'judge_x_predicted']
+    """
+    stems = [name.removesuffix(INCLUSION) for name in names if name.endswith(INCLUSION)]
+    return [
+        name
+        for name in names
+        if name.endswith(INCLUSION) or (name.endswith(PREDICTED) and name.removesuffix(PREDICTED) in stems)
+    ]
+
+
+def check_drawn(run: str, name: str, shares: Floats, values: Floats) -> None:
+    """Raise ``InputError`` for a probability of 0, below or above 1, and for a score of a row that was not drawn."""
+    for wrong, why in (
+        (~np.isnan(shares) & ~((shares > 0) & (shares <= 1)), "expected a probability above 0, at most 1"),
+        (np.isnan(shares) & ~np.isnan(values), f"but the row has a score of {name}: expected its probability"),
+    ):
+        if wrong.any():
+            row = int(wrong.argmax())
+            shown = "null" if np.isnan(shares[row]) else f"{shares[row]:g}"
+            raise InputError(f"{run}, row {row:,}: {name + INCLUSION} is {shown}, {why}")
+
+
+def axes_of(columns: Sequence[str]) -> list[str]:
+    """The columns of a judge's scores: those with a status column, but the answers of a bot, which have one too."""
+    return [name for name in columns if name != "answer" and f"{name}_status" in columns]
 
 
 def list_columns(schema: pa.Schema) -> list[str]:

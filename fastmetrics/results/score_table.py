@@ -36,6 +36,7 @@ from fastmetrics.plans.stored_metadata import Declared
 from fastmetrics.results.main_metric import concern_of
 from fastmetrics.results.row_groups import Piece, SortedIds
 from fastmetrics.results.score_columns import (
+    belonging,
     column_named,
     declared,
     declared_bounds,
@@ -143,7 +144,8 @@ class ScoreTable:
     @cached_property
     def summed_columns(self) -> list[str]:
         """The columns that a summary reads: scores, keys, and what the corpus metrics of a file are computed from."""
-        return [*self.scores, *([] if self.source is None else [*self._lists, *self._counts]), *self.key_columns]
+        lists = [] if self.source is None else [*self._lists, *self._counts]
+        return [*self.scores, *lists, *self.key_columns, *belonging(self.columns)]
 
     @cached_property
     def key_columns(self) -> list[str]:

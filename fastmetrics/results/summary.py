@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from fastmetrics.base.arrays import Floats, floats_of_arrow
 from fastmetrics.base.column_names import adds_up, is_id, is_system
 from fastmetrics.base.display import Grid, ShownMapping, lines_of, number, plain
 from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, left_out
-from fastmetrics.base.errors import OptionError
+from fastmetrics.base.errors import InputError, OptionError
 from fastmetrics.base.notes import Figure, Note, said
 from fastmetrics.base.options import by_name
 from fastmetrics.base.score_metadata import (
@@ -34,7 +35,11 @@ from fastmetrics.results.opening_scores import column_of, open_file, open_parts,
 from fastmetrics.results.pooled_sums import Sums, pooled_note, pooled_notes, systems_of
 from fastmetrics.results.row_groups import Piece, Repeats, RowKeys, added_up, chunks_of
 from fastmetrics.results.score_columns import (
+    INCLUSION,
+    PREDICTED,
+    belonging,
     check_bounds,
+    check_drawn,
     declared_bounds,
     declared_labels,
     declared_specs,
@@ -46,6 +51,7 @@ from fastmetrics.results.score_columns import (
 )
 from fastmetrics.results.score_table import ScoreTable, infinite_notes
 from fastmetrics.stats.attempts import question_scores
+from fastmetrics.stats.sampled_means import SampledMean
 from fastmetrics.stats.sums import State, exact_mean, named_statistics, read_values
 from fastmetrics.tables.opening import is_paths
 
@@ -78,6 +84,8 @@ class MetricSummary:
     """Further statistics by name, such as ``p95`` and ``sum``."""
     unread: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By reason, the number of ``rows`` that could not be read, the ``first`` row, and 1 if they are ``scored``."""
+    n_not_drawn: int = 0
+    """Rows that were not drawn for a score of few rows, whose mean is estimated for all."""
 
     @classmethod
     def of(
@@ -103,7 +111,8 @@ class MetricSummary:
 
 
 def _figures(metric: MetricSummary) -> dict[str, Any]:
-    return {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **metric.extra}
+    drawn = {"n_not_drawn": metric.n_not_drawn} if metric.n_not_drawn else {}
+    return {**{key: getattr(metric, key) for key in _FIGURES + _COUNTS}, **drawn, **metric.extra}
 
 
 @dataclass(frozen=True)
@@ -200,7 +209,13 @@ class Summary(ShownMapping[MetricSummary], Plotted, of="metrics"):
 
     def grids(self) -> list[Grid]:
         """The metrics, with the counts of rows without a score where there are any, and the other figures."""
-        counts = {"n_missing": "missing", "n_undefined": "undef.", "n_unread": "unread", "n_error": "error"}
+        counts = {
+            "n_not_drawn": "not drawn",
+            "n_missing": "missing",
+            "n_undefined": "undef.",
+            "n_unread": "unread",
+            "n_error": "error",
+        }
         shown = [(title, key) for key, title in counts.items() if any(getattr(m, key) for m in self.metrics.values())]
         columns = [(title, f"1.{key}") for title, key in [*zip(_FIGURES, _FIGURES, strict=True), ("n", "n"), *shown]]
         grid = lines_of(self.metrics.items(), "metric=0", *columns)
@@ -304,7 +319,8 @@ def _of_pieces(
             asked = declared_statistics(sums.states, stored) if statistics is None else statistics
             specs = declared_specs(stored)
             corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)
-            of_rows = sums.states if any(map(is_id, piece.schema.names)) else sums.added
+            of_rows = sums.states if any(map(is_id, piece.schema.names)) else [*sums.added, *sums.drawn]
+            of_rows = [*of_rows, *belonging(piece.schema.names)]
             for name in {*(name for name, keys in asked.items() if read_values(keys)), *of_rows, *corpus}:
                 held.setdefault(name, []).extend(_values(piece, name))
     sums.close()
@@ -313,13 +329,15 @@ def _of_pieces(
         return (
             (each for piece in map(with_score_types, read()) for each in _values(piece, name))
             if again
-            else iter(held[name])
+            else iter(held.get(name, ()))
         )
 
     stored = stored_declarations(ScoreMetadata(declared=sums.declared))
     specs = declared_specs(stored)
     asked = declared_statistics(sums.states, stored) if statistics is None else statistics
     metrics, joined = _metrics(sums.states, sums.added, sums.repeats, values, asked, sums.unread)
+    estimated = _estimated(sums, metrics, values, stored)
+    metrics |= {name: found for name, (found, _) in estimated.items()}
     if finish is None:
         corpus_values, lost = finish_all(sums.counts, values, [*sums.states, *sums.lists], specs)
     else:
@@ -327,6 +345,7 @@ def _of_pieces(
     cautions = [note for settings, counts in sums.cautions for note in stored_notes(counts, settings, specs)]
     notes = [
         *sums.notes,
+        *(note for _, note in estimated.values()),
         *joined,
         *lost,
         *_rows_behind(sums, specs),
@@ -377,6 +396,28 @@ def _metrics(
     return metrics, [*notes, *infinite_notes({name: state.n_infinite for name, state in states.items()})]
 
 
+def _estimated(
+    sums: Sums, metrics: Mapping[str, MetricSummary], values: Values, stored: Mapping[str, Declared]
+) -> dict[str, tuple[MetricSummary, str]]:
+    """The figures of columns of which few rows were drawn, as estimated for all rows, each with a note.
+
+    Extremes are those of the drawn rows; percentiles and sums are unknown.  Raises ``InputError`` for several rows of
+    one id.
+    """
+    bounds, estimated = declared_bounds(sums.drawn, stored), {}
+    for name in sums.drawn:
+        if sums.repeats is not None:
+            raise InputError(f"{name} was drawn by rows, but several rows have one id")
+        scores, shares = (np.concatenate([*values(name + of)]) for of in ("", INCLUSION))
+        predicted = np.concatenate([*values(name + PREDICTED)] or [np.zeros(len(scores))])
+        check_drawn("scores", name, shares, scores)
+        found = SampledMean.of(np.where(np.isinf(scores), np.nan, scores), shares, predicted, None, bounds.get(name))
+        metric = replace(metrics[name], mean=found.value, std=found.deviation, n_missing=found.n_failed, n_undefined=0)
+        metric = replace(metric, n_not_drawn=len(shares) - found.n_drawn, extra=dict.fromkeys(metric.extra, math.nan))
+        estimated[name] = metric, found.note(name)
+    return estimated
+
+
 def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
     """The notes on corpus metrics that some rows have no part in."""
     names: dict[int, list[str]] = {}
@@ -392,7 +433,7 @@ def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
 def _values(piece: Piece, name: str) -> Iterator[Any]:
     """The scores of one column, NaN without a score, or the lists stored in it."""
     lists = name in list_columns(piece.schema)
-    if lists or name in score_columns(piece.schema):
+    if lists or name in score_columns(piece.schema) or name in belonging(piece.schema.names):
         for chunk in chunks_of(piece.column(name)):
             yield chunk if lists else floats_of_arrow(chunk, name)
 

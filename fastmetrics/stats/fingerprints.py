@@ -39,7 +39,7 @@ def fingerprint_of_hashes(columns: Sequence[Uint64s]) -> list[int]:
     rows = len(columns[0])
     first, second = (np.full(rows, start) for start in (_FIRST, _SECOND))
     for keys in columns:
-        first, second = _mixed((first ^ keys) * _ODD), _mixed((second + keys) * _FIRST)
+        first, second = mixed((first ^ keys) * _ODD), mixed((second + keys) * _FIRST)
     return [rows, *(_sum(numbers) for numbers in (first, second))]
 
 
@@ -69,7 +69,7 @@ def text_hashes(column: pa.Array) -> Uint64s:
     return np.where(text.valid, keys, np.uint64(0))
 
 
-def _mixed(numbers: Uint64s) -> Uint64s:
+def mixed(numbers: Uint64s) -> Uint64s:
     """Numbers in which every bit depends on all bits of the given ones."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * _FIRST
     numbers = (numbers ^ (numbers >> np.uint64(27))) * _SECOND

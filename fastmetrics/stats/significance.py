@@ -112,10 +112,14 @@ def detectable(differences: Sample, alpha: float = 0.05, power: float = 0.8) -> 
     (t₁₋α/₂ + t_power)·s/√n, for a two-sided test at level ``alpha``; NaN for fewer than 2 rows or clusters, and if all
     differences are equal, so that their spread is unknown.
     """
+    return detectable_of(differences.spread, alpha, power)
+
+
+def detectable_of(spread: Spread, alpha: float, power: float = 0.8) -> float:
+    """The same of a difference with this precision; NaN without one."""
     from scipy.special import stdtrit
 
-    spread = differences.spread
-    if math.isnan(spread.error) or differences.agree:
+    if not spread.error > 0:
         return math.nan
     return float((stdtrit(spread.freedom, 1 - alpha / 2) + stdtrit(spread.freedom, power)) * spread.error)
 
