@@ -34,6 +34,7 @@ import fastmetrics as fm
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.base.notes import mark_of
 from fastmetrics.stats.mean_interval import LEAST_ROWS
+from fastmetrics.stats.prediction_powered import powered_mean
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "bench" / "results" / "levels.json", ROOT / "docs" / "studies" / "levels.md"
@@ -567,7 +568,7 @@ def _of_powered(kind: str, n: int, tally: Tally, rng: np.random.Generator, trial
     for labels in scores.draw(rng, (trials, 1000)):
         judged = labels + rng.normal(0, 0.3, 1000)
         labels[n:] = np.nan
-        found = fm.results.estimate(judged, labels).powered
+        found = powered_mean(judged, labels).powered
         tally.interval(scores.mean, found.low, found.high, found.note)
 
 

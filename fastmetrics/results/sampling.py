@@ -96,8 +96,9 @@ def sample(
             )
         budget, spreads = budget + len(known.rows), cut.of_labels(known.features, known.values, known.rows)
     if not least.sum() <= budget <= len(rows.order):
-        need = f"{least.sum():,} for its {len(sizes):,} strata" if budget < least.sum() else "no more than all rows"
-        raise OptionError(Argument("budget", budget), f": of {len(rows.order):,} rows, it draws {need}")
+        few = f"{least.sum():,} rows or more, for {len(sizes):,} strata"
+        expected = few if budget < least.sum() else f"no more than the {len(rows.order):,} rows"
+        raise OptionError(Argument("budget", budget), f": expected {expected}")
     drawn = np.flatnonzero(cut.ranks < (counts := _allocated(sizes, spreads, budget, least))[cut.codes])
     shares, own = (counts / sizes)[cut.codes[drawn]], pa.array(rows.order[drawn])
     names = [name for name in rows.run.columns if name not in beside(for_)]
@@ -254,7 +255,9 @@ class _Rows:
         order = np.lexsort((keys, mixed(ids ^ mixed(np.full(len(ids), seed, np.uint64)))))
         cheap = np.stack([run.values(name)[order] for name in names], axis=1)
         segments = np.zeros(len(order), np.int64)
-        for place, segment in enumerate(segments_of([(name, run.column(name)) for name in by]) if by else []):
+        for place, segment in enumerate(
+            segments_of([(name, run.column(name, "for segments")) for name in by]) if by else []
+        ):
             segments[segment.rows] = place
         bits = [np.where(np.isnan(column), 0.0, column + 0.0).view(np.uint64) for column in cheap.T]
         print_ = fingerprint_text(fingerprint_of_hashes([keys[order], *bits]))
@@ -389,8 +392,8 @@ class _Drawn:
         total = float((1 / shares).sum())
         if len(np.unique(places)) < len(places) or abs(total - len(of.order)) > 1e-6 * len(of.order):
             raise InputError(
-                f"{run.name}: its rows stand for {total:,.0f} rows of {len(of.order):,}; expected its every row"
-                " once, also those without a score"
+                f"{run.name}: its rows stand for {total:,.0f} rows of {len(of.order):,}; expected each of its"
+                " rows once, also those without a score"
             )
         values, order = run.values(for_), np.argsort(places)
         places = places[order]
@@ -429,7 +432,7 @@ def _ridge(features: Floats, values: Floats, weights: Floats) -> tuple[Floats, f
     slopes = np.linalg.solve(
         squares + _PENALTY * np.eye(len(means)), (own * weights[:, None]).T @ (values - level) * len(values)
     )
-    return slopes, level - float(means @ slopes)
+    return np.asarray(slopes, np.float64), level - float(means @ slopes)
 
 
 def _cross_fitted(features: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats, float]:

@@ -292,28 +292,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "correlations": (paired(fm.results.correlations, SCORED), {"metrics": "token_f1,jaccard"}),
     "histograms": (paired(fm.results.histograms, SCORED), {"metrics": "token_f1", "bins": 5}),
-    "estimate": (
-        paired(fm.results.estimate, {**SCORED, "fit": SCORED["jaccard"]}, LABELS),
-        {
-            "score": ("jaccard", {"score": "fine", "label": "label"}),
-            "label": ("ann", {"score": "jaccard", "label": "bob"}),
-            "on": ("other_id", {"score": "jaccard", "label": "label", "data": (SCORED_TOO, FIRST)}),
-            "confidence": (0.8, {"score": "jaccard", "label": "label"}),
-            "interval": ("normal", {"score": "jaccard", "label": "label"}),
-        },
-    ),
-    "sample_rows": (
-        paired(fm.results.sample_rows, JUDGED),
-        {
-            "n": 7,
-            "seed": (3, {"n": 7}),
-            "strategy": ("stratified", {"n": 7, "score": "judge_x"}),
-            "score": ("jaccard", {"n": 7, "strategy": "stratified", "score": "judge_x"}),
-            "label": "mine",
-            "texts": {"id": IDS, "answer": IDS},
-            "on": ("other_id", {"texts": {"id": IDS, "other_id": SCORED["other_id"], "answer": IDS}}),
-        },
-    ),
     "repeats": (
         paired(fm.results.repeats, REPEATED),
         {"metrics": "jaccard", "k": (1, 2), "threshold": 0.5, "on": "other_id"},
@@ -560,6 +538,7 @@ ELSEWHERE = {
     **dict.fromkeys(("FileSettings", "ReadSettings"), "is of files: tests/tables"),
     "CutPromises": "is given to validate and fit: tests/fitting/test_promises.py",
     **dict.fromkeys(("match_faq", "verdicts"), "has threads alone"),
+    **dict.fromkeys(("sample", "with_sample"), "draws rows: tests/results/test_sampling.py"),
 }
 """Functions and classes whose options are tested in their rooms."""
 

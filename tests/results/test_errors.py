@@ -91,6 +91,25 @@ def validate(labels: Any, scores: Any = TWO, **options: Any) -> Any:
     return lambda: fm.validate(scores, labels, **options)
 
 
+DRAWN = fm.sample(OLD, budget=9, for_="judge_x", using="token_f1")
+SCORED_DRAWN = DRAWN.append_column("judge_x", DRAWN["token_f1"])
+
+
+def drawn(scores: Any = OLD, **options: Any) -> Any:
+    return here(lambda: fm.sample(scores, **{"budget": 9, "for_": "judge_x", "using": "token_f1", **options}))
+
+
+def put_back(scores: Any = OLD, judged: Any = SCORED_DRAWN, **columns: Any) -> Any:
+    for name, values in columns.items():
+        judged = judged.set_column(judged.column_names.index(name), name, pa.array(values))
+    return here(lambda: fm.with_sample(scores, judged))
+
+
+def estimated(**columns: Any) -> Any:
+    table = fm.with_sample(OLD, SCORED_DRAWN).to_pydict()
+    return here(lambda: fm.summarize({**table, **{name: change(table[name]) for name, change in columns.items()}}))
+
+
 def worst(scores: Any = OLD, metric: Any = "token_f1", **options: Any) -> Any:
     return lambda: fm.worst_rows(scores, metric, **options)
 
@@ -512,9 +531,35 @@ ERRORS: list[tuple[Any, ...]] = [
         "on",
     ),
     ("command: labels of other ids", command("validate", "old.parquet", "4.csv"), 3, "q0", "7"),
-    ("estimate: a number", lambda: fm.results.estimate(5, labels=[1.0]), InputError, "judged"),
-    ("estimate: a number as labels", lambda: fm.results.estimate(OWN, labels=5), InputError, "labels"),
-    ("estimate: lengths", lambda: fm.results.estimate(OWN, labels=["yes", "no"]), ColumnError, "24", "2"),
+    # samples
+    ("sample: more than all", drawn(budget=25), OptionError, "budget", "24"),
+    ("sample: below the strata", drawn(budget=3, by="language"), OptionError, "budget", "4", "2"),
+    ("sample: budget 0", drawn(budget=0), OptionError, "budget", "0"),
+    ("sample: an unknown column", drawn(using="token_f2"), UnknownNameError, "token_f2", "token_f1"),
+    ("sample: no column", drawn(using=[]), OptionError, "using"),
+    ("sample: an unknown segment", drawn(by="lang"), ColumnError, "lang", "language"),
+    ("sample: no ids", drawn(BARE), ColumnError, "on"),
+    ("sample: an id twice", drawn({"id": ["a", "a"], "token_f1": [0.1, 0.2]}, budget=1), InputError, "1"),
+    ("sample: a pilot of one value", drawn(pilot={**OLD, "judge_x": [1.0] * N}), InputError, "judge_x", "pilot"),
+    ("sample: a pilot without the column", drawn(pilot=NEW), UnknownNameError, "judge_x"),
+    ("sample: a pilot of other ids", drawn(pilot={"id": ["x1"], "judge_x": [1.0]}), InputError, "x1"),
+    ("sample: added to another seed", drawn(seed=1, judged=SCORED_DRAWN), InputError, "judged"),
+    ("sample: added without scores", drawn(judged=DRAWN), ColumnError, "judge_x"),
+    ("with_sample: no sample", put_back(judged=pa.table(OLD)), ColumnError, "sample"),
+    ("with_sample: no scores", put_back(judged=DRAWN), ColumnError, "judge_x"),
+    ("with_sample: another table", put_back(NEW), InputError, "another table"),
+    ("with_sample: other ids", put_back({**OLD, "id": OTHER_IDS}), InputError, "another table"),
+    ("with_sample: rows lost", put_back(judged=SCORED_DRAWN.slice(1)), InputError, "24"),
+    ("with_sample: rows twice", put_back(judged=pa.concat_tables([SCORED_DRAWN] * 2)), InputError, "once"),
+    *[
+        (f"with_sample: probability {one}", put_back(judge_x_inclusion=[0.5, one, *[0.5] * 7]), InputError, "row 1")
+        for one in (0.0, 1.5, -0.1, math.nan)
+    ],
+    ("estimate: probability 0", estimated(judge_x_inclusion=lambda x: [0.0, *x[1:]]), InputError, "row 0"),
+    ("estimate: drawn by nothing", estimated(judge_x_inclusion=lambda x: [None] * N), InputError, "judge_x"),
+    ("estimate: repeats", estimated(id=lambda x: ["q0", *x[:-1]]), InputError, "judge_x"),
+    ("command: sample without a budget", command("sample", "old.parquet", "-o", "s.csv"), 2, "--budget", "--judged"),
+    ("command: sample for nothing", command("sample", "old.parquet", "--budget", "5", "-o", "s.csv"), 2, "--for"),
     # rows
     ("worst_rows: metric", worst(metric="token_f2"), UnknownNameError, "token_f2"),
     ("worst_rows: a list", worst(metric=["token_f1"]), OptionError, "metric"),

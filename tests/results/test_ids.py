@@ -122,15 +122,7 @@ def test_human_labels_name_the_id(write, repeated):
     labels = write("labels", [{"id": name, "human": float(n % 3 + 1)} for n, name in enumerate(ids[1])])
     done = program("validate", judged, labels, "--label", "human")
     assert (done.code, "'b'" in done.err) == (3, True), done
-    for function in (fm.results.estimate, fm.judge_report):
-        names_b(function, judged, labels)
-
-
-def test_a_sheet_for_labels_names_the_id(write):
-    names_b(fm.results.sample_rows, write("judged", judgements(REPEATED)), n=6)
-    bare = write("bare", [{"id": row["id"], "judge_x": 1.0, "judge_x_status": "ok"} for row in judgements(IDS)])
-    names_b(fm.results.sample_rows, bare, n=6, texts=write("texts", texts(REPEATED)))
-    names_b(fm.results.sample_rows, [write("one", judgements(IDS)), write("two", judgements(REPEATED))], n=6)
+    names_b(fm.judge_report, judged, labels)
 
 
 def test_the_texts_of_rows_name_the_id(write, tmp_path):

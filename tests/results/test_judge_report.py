@@ -15,6 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 import fastmetrics as fm
 from fastmetrics.base.display import number
 from fastmetrics.models.calls import answer_in
+from fastmetrics.stats.prediction_powered import powered_mean
 from tests.support.judge_server import judge_server, user_message
 from tests.support.program import program
 
@@ -63,7 +64,9 @@ def test_every_figure_is_that_of_its_own_function():
     assert one.consistency == fm.stats.judge_consistency(table["judge_relevance_scores"].to_pylist())
     assert one.latency == fm.stats.judge_latency(np.arange(N))
     assert (one.prompt_tokens, one.completion_tokens) == (10 * N, 2 * N)
-    assert one.powered == fm.results.estimate(table, PEOPLE)
+    truth = dict(zip(PEOPLE["id"].to_pylist(), PEOPLE["human_relevance"].to_pylist(), strict=True))
+    labels = [truth.get(row) for row in table["id"].to_pylist()]
+    assert one.powered == powered_mean(scores, np.array(labels, np.float64))
     words = [len(text.split()) for text in table["answer"].to_pylist()]
     assert one.length_spearman == pytest.approx(stats.spearmanr(scores[known], np.array(words)[known]).statistic)
     assert [(s.segment, s.n) for s in one.segments] == [("language=en", 48), ("language=ru", 60)]
@@ -345,9 +348,7 @@ def test_labels_without_a_judged_row_are_counted():
     labels = {"id": [1, 2, 8, 9], "human": [2, 4, 5, None]}
     report = fm.judge_report(judged, labels)
     assert any("1 labels belong to no judged row" in note for note in report.notes)
-    powered = fm.results.estimate(judged, labels)
-    assert (powered.n_labelled, powered.n_not_judged) == (2, 1)
-    assert "1 labels belong to no judged row" in str(powered)
+    assert report.axes[0].powered.n_labelled == 2
 
 
 def test_labels_are_matched_by_the_named_column():

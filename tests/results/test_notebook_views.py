@@ -22,6 +22,7 @@ from fastmetrics.base.errors import FastmetricsError
 from fastmetrics.base.notes import Figure
 from fastmetrics.reporting.evaluate_rag import RagEvaluation
 from fastmetrics.reporting.report import Report
+from fastmetrics.stats.prediction_powered import powered_mean
 from fastmetrics.vectors.pgvector import LoadedVectors
 from fastmetrics.vectors.search_files import SearchRankings
 from tests.reporting.test_report import HOSTILE, made
@@ -272,6 +273,6 @@ def test_segments_are_a_column_each(name: str):
 
 
 def test_figures_with_an_interval_are_three_columns():
-    [row] = fm.results.estimate([1, 0, 1, 1], [1, 0, None, None]).to_arrow().to_pylist()
-    found = fm.results.estimate([1, 0, 1, 1], [1, 0, None, None]).powered
+    result = powered_mean([1, 0, 1, 1], [1, 0, None, None])
+    [row], found = result.to_arrow().to_pylist(), result.powered
     assert (row["powered"], row["powered_low"], row["powered_high"]) == (found.value, found.low, found.high)

@@ -307,7 +307,6 @@ def test_a_score_outside_its_bounds_is_an_error_that_names_it(name, values, row,
             fm.results.histograms,
             lambda scores: fm.results.side_by_side([scores]),
             lambda scores: fm.validate(scores, [1, 0, 1][: len(values)], metrics=name),
-            lambda scores: fm.results.estimate(scores, [1, 0, 1][: len(values)], score=name),
         ):
             with pytest.raises(InputError) as raised:
                 read(form)

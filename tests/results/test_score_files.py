@@ -312,7 +312,6 @@ CALLS: dict[str, Callable[[str, str], Any]] = {
     "domain_analysis": lambda new, old: fm.logs.domain_analysis(rows_of(new)),
     "chunk_utilization": lambda new, old: fm.logs.chunk_utilization(rows_of(new)),
     "judge_report": lambda new, old: fm.judge_report([old, new]),
-    "sample_rows": lambda new, old: fm.results.sample_rows([old, new], score="judge_x", n=3),
 }
 
 
@@ -435,7 +434,4 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     segments = _halves(tmp_path, SEGMENTS)
     assert compared(segments) == compared([str(path) for path in segments]) == compared(SEGMENTS)
     labels = _halves(tmp_path, LABELS)
-    assert fm.results.estimate(SCORES, labels=labels) == fm.results.estimate(SCORES, labels=LABELS)
     assert str(fm.validate(SCORES, labels)) == str(fm.validate(SCORES, LABELS))
-    scores = _halves(tmp_path, SCORES)
-    assert fm.results.estimate(list(map(str, scores)), labels=LABELS) == fm.results.estimate(SCORES, labels=LABELS)

@@ -9,16 +9,12 @@ import pyarrow as pa
 
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.stats.prediction_powered import powered_mean
 from tests.support.goldens import errors_of
 
 NAN = math.nan
 REPEATED: dict[str, Any] = {"id": [1, 1, 2, 2], "m": [0.1, 0.2, 0.3, 0.4]}
 RATERS = {"ann": [1, 2, 3], "bob": [1, 2, 2], "cat": [None, 1, 4]}
-JUDGED = pa.table({"id": ["a", "b", "c"], "judge_x": [1.0, 2.0, 3.0]})
-TWO_JUDGES = JUDGED.append_column("judge_y", JUDGED["judge_x"])
-PEOPLE = pa.table({"id": ["a", "b", "c"], "human": [1.0, 2.0, 3.0]})
-TWO_LABELS = PEOPLE.append_column("other", PEOPLE["human"])
-OTHERS = PEOPLE.set_column(0, "id", pa.array(["p", "q", "r"]))
 CERTAIN = {"confidence": [0.9, 0.1], "answer": ["a", "b"], "reference": ["a", "a"]}
 GOOD, FAIR = ["good", "poor", "fair"], ["good", "fair", "fair"]
 
@@ -120,28 +116,18 @@ ERRORS: list[tuple[Any, ...]] = [
     ],
     # estimates
     *[
-        (f"estimate {scores} {labels}", lambda s=scores, t=labels: fm.results.estimate(s, t), error, *said)
-        for scores, labels, error, *said in (
-            ([1, 2], [1], ColumnError),
-            ([1, math.inf], [1, 2], InputError, "row 1", "score"),
-            ([1, 2], [-math.inf, 2], ColumnError, "row 0"),
-            ([1, NAN], [NAN, 2], InputError, "1"),
-            ([], [], ColumnError),
+        (f"powered_mean {scores} {labels}", lambda s=scores, t=labels: powered_mean(s, t), InputError, *said)
+        for scores, labels, *said in (
+            ([1, 2], [1]),
+            ([1, math.inf], [1, 2], "row 1", "score"),
+            ([1, 2], [-math.inf, 2], "row 0", "label"),
+            ([1, NAN], [NAN, 2], "1"),
         )
     ],
     *[
-        (
-            f"confidence {one}",
-            lambda one=one: fm.results.estimate([1, 2], [1, 2], confidence=one),
-            OptionError,
-            "confidence",
-        )
+        (f"confidence {one}", lambda one=one: powered_mean([1, 2], [1, 2], one), OptionError, "confidence")
         for one in (0, 1, NAN, "95")
     ],
-    ("estimate: two columns of labels", lambda: fm.results.estimate(JUDGED, TWO_LABELS), ColumnError, "label", "other"),
-    ("estimate: two of scores", lambda: fm.results.estimate(TWO_JUDGES, PEOPLE), ColumnError, "score", "judge_y"),
-    ("estimate: no labels", lambda: fm.results.estimate(JUDGED), ColumnError, "label"),
-    ("estimate: other ids", lambda: fm.results.estimate(JUDGED, OTHERS), InputError, "id"),
     # risk
     *[
         (f"quality {name}", lambda name=name: fm.score(CERTAIN, f"aurc(quality={name!r})"), OptionError, "quality")

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-import fastmetrics as fm
 from fastmetrics.stats.prediction_powered import powered_mean
 
 NAN = math.nan
@@ -118,33 +115,3 @@ def test_labelled_rows_without_a_score_are_excluded_and_counted():
     found = powered_mean(np.append(scores, [NAN, NAN]), np.append(labels, [5.0, NAN]))
     assert (found.n_no_score, found.n_labelled, found.n_judged) == (1, 20, 120)
     assert found.powered == powered_mean(scores, labels).powered
-
-
-def judged_table(scores):
-    count = len(scores)
-    return pa.table(
-        {
-            "id": [f"q{n}" for n in range(count)],
-            "judge_relevance": pa.array(scores, from_pandas=True),
-            "judge_relevance_status": ["ok"] * count,
-            "judge_relevance_prompt_tokens": [10] * count,
-        }
-    )
-
-
-def test_tables_and_files_are_joined_by_id(tmp_path):
-    scores, labels = made(2, 30, 200)
-    judged = judged_table(scores)
-    people = pa.table({"id": [f"q{n}" for n in range(30)][::-1], "human": labels[:30][::-1]})
-    pq.write_table(judged, tmp_path / "judged.parquet")
-    (tmp_path / "people.csv").write_text("id,note,human\n" + "".join(f"q{n},x,{labels[n]:g}\n" for n in range(30)))
-    expected = powered_mean(scores, labels)
-    assert fm.results.estimate(judged, people) == expected
-    assert fm.results.estimate(tmp_path / "judged.parquet", tmp_path / "people.csv") == expected
-    assert (
-        fm.results.estimate(judged.append_column("human", pa.array(labels, from_pandas=True)), label="human")
-        == expected
-    )
-    assert fm.results.estimate(scores, labels) == expected
-    three = people.append_column("other", pa.array(np.zeros(30)))
-    assert fm.results.estimate(judged, three, label="human") == expected

@@ -42,7 +42,7 @@ def test_judge_and_people_agree_in_the_narrower_type(narrow):
             found = fm.judge_report(judged, table, ranges={"judge_x": (0, 1)}, positive=0.7).axes[0].people
             figures = (found.accuracy, found.f1, found.kappa, found.kappa_quadratic, found.alpha_nominal)
             assert [figure.value for figure in figures] == [1.0] * 5
-            powered = fm.results.estimate(judged, table)
+            powered = fm.judge_report(judged, table).axes[0].powered
             assert powered.judge_mean == powered.plain.value
     two = [
         {"id": list(range(6)), "judge_x": one, "judge_x_status": ["ok"] * 6} for one in (exact, exact.astype(narrow))

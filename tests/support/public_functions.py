@@ -165,7 +165,6 @@ FUNCTIONS: dict[str, Call] = {
         ),
         {"question": ["Where is my card?", "Pay rent", None], "answer": ["By mail.", None, "x"]},
     ),
-    "estimate": Call(fm.results.estimate, {"judged": WHOLE, "labels": SCORES}),
     "validate": Call(
         lambda scores, labels: fm.validate({"jaccard": scores}, labels), {"scores": WHOLE, "labels": SCORES}
     ),
@@ -178,9 +177,6 @@ OF_TABLES: dict[str, Call] = {
     "validate of a table": of_table(
         lambda table: fm.validate({"id": IDS, "fit": WHOLE}, table, cluster="group", label="label"),
         {"id": IDS[::-1], "label": SCORES, "group": SESSIONS},
-    ),
-    "estimate of a table": of_table(
-        lambda table: fm.results.estimate({"id": IDS, "fit": WHOLE}, table), {"id": IDS[::-1], "label": SCORES}
     ),
     "compare with segments": of_table(
         lambda table: fm.compare({"a": OTHER, "b": SCORED}, metrics="jaccard", by="group", segments=table),
@@ -230,8 +226,9 @@ OF_TABLES: dict[str, Call] = {
             "human": WHOLE,
         },
     ),
-    "sample_rows": of_table(
-        lambda table: fm.results.sample_rows(table, n=4), {"id": IDS, "question": QUESTIONS, "judge_x": GRADES}
+    "sample": of_table(
+        lambda table: fm.sample(table, budget=4, for_="human", using="judge_x"),
+        {"id": IDS, "question": QUESTIONS, "judge_x": GRADES},
     ),
     "classification": of_table(
         lambda table: fm.classification(table, predicted="predicted", expected="expected", by="language"),
