@@ -517,7 +517,7 @@ def test_a_deep_line_is_found_in_any_block(tmp_path, monkeypatch, place):
     assert pq.read_table("o.parquet")["id"].to_pylist() == [n for n in range(100) if n != place]
 
 
-COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judge report", "judge sample")
+COMMANDS = ("score", "summarize", "validate", "match", "rank", "answer", "judge report", "sample")
 LOGS = ("logs chunks", "logs domains", "logs topics", "logs cache")  # for logs check it is a finding
 
 
@@ -532,7 +532,7 @@ def test_every_command_that_reads_json_refuses_it(tmp_path, command, suffix):
     )
     out = ["-o", tmp_path / "o.parquet"]
     more = {"score": out, "match": [bad, *out], "answer": [*out, "--bot", "faq", "--faq", bad]}
-    more |= {"judge report": [], "judge sample": ["-n", "1", *out]}
+    more |= {"judge report": [], "sample": ["--budget", "1", "--for", "y", "--using", "score", *out]}
     done = program(*command.split(), bad, *more.get(command, [bad] if command in ("validate", "rank") else []))
     assert done.code == 3
     assert str(bad) in done.err
