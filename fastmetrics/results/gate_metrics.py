@@ -208,7 +208,8 @@ class RowMetric:
             estimate = scores.mean(-1, method)
             said = scores.sampled(-1, scores.has[-1]).note(self.name)
             figures = estimate.value, estimate.interval, int(has.sum())
-            return Value(*figures, *counted, n_clusters=estimate.n_clusters, note=said)
+            more: dict[str, Any] = {"n_clusters": estimate.n_clusters, "causes": causes, "note": said}
+            return Value(*figures, *counted, **more)
         values = np.concatenate([values[used], np.full(extra, worst)]) if extra else values[used]
         if clusters is not None:  # each row that is not there is a cluster of its own
             clusters = np.concatenate([clusters[own[used]], clusters.max(initial=-1) + 1 + np.arange(extra)])
@@ -353,7 +354,8 @@ class RowMetric:
         value, interval = change.relative(method) if rule.percent else (change.delta, change.interval(method))
         value, interval = signed(sign(rule, self.better), value, interval)
         counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
-        return Value(value, interval, n_both, *counted, n_new, change.n_clusters, change.both.note(self.name))
+        own: dict[str, Any] = {"causes": self._causes(rows, missed), "note": change.both.note(self.name)}
+        return Value(value, interval, n_both, *counted, n_new, change.n_clusters, **own)
 
 
 @dataclass(frozen=True)
