@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import FastmetricsError, UnknownNameError, fold
+from fastmetrics.base.errors import fold
 from fastmetrics.retrieval.measures import FAMILIES, UNSUPPORTED
 from tests.reference import retrieval as reference
 
@@ -131,50 +131,11 @@ def rounds_apart(measure: ir_measures.Measure, query: str) -> bool:
 def test_every_measure_is_supported_or_named_with_a_reason():
     assert {fold(name) for name in REGISTRY} == {fold(name) for name in [*CLAIMED, *UNSUPPORTED]}
     assert not {fold(name) for name in UNSUPPORTED} & KNOWN
-    for name, reason in UNSUPPORTED.items():
-        with pytest.raises(UnknownNameError, match=f"measure '{name}' is not supported: {reason}"):
-            fm.rank(RUN, JUDGED, [f"{name}@5"])
 
 
 def test_every_parameter_is_tried():
     wanted = {(type(REGISTRY[name]).NAME, key) for name in CLAIMED for key in type(REGISTRY[name]).SUPPORTED_PARAMS}
     assert {(type(one).NAME, key) for one in MEASURES for key in one.params} == wanted
-
-
-REFUSED = [
-    ("nDCG(rel=2)@5", "unknown option of ndcg 'rel'"),
-    ("ERR(rel=1)@5", "unknown option of ERR 'rel'"),
-    ("Bpref@5", "bpref takes no cut-off"),
-    ("Bpref(cutoff=5)", "unknown option of bpref 'cutoff'"),
-    ("IPrec(cutoff=5)@0.1", "unknown option of IPrec 'cutoff'"),
-    ("IPrec@1.5", "option 'recall' expects a number from 0 to 1"),
-    ("IPrec", "needs the option 'recall'"),
-    ("P(judged_only='no')@5", "option 'judged_only' expects True or False"),
-    ("P(judged_only=1)@5", "option 'judged_only' expects True or False"),
-    ("SetP(relative=2)", "option 'relative' expects True or False"),
-    ("SetR(relative=True)", "unknown option of r 'relative'"),
-    ("SetF(beta=-1)", "option 'beta' expects a number from 0"),
-    ("SetF(beta='a')", "option 'beta' expects a number from 0"),
-    ("Compat(p=2)", "option 'p' expects a number from 0 to 1"),
-    ("Compat(normalize=1)", "option 'normalize' expects True or False"),
-    ("Compat@5", "compat takes no cut-off"),
-    ("Accuracy@0", "option 'k' expects a whole number from 1"),
-    ("Accuracy(cutoff=0)", "option 'cutoff' expects a whole number from 1"),
-    ("P(rel=0)@5", "option 'rel' expects a number above 0"),
-    ("nDCG(dcg='exp')", "option 'dcg' expects 'linear' or 'exponential'"),
-    ("nDCG(gains={0:'a'})", "option 'gains' expects numbers by grade"),
-    ("nDCG(gains={1:2},dcg='exp-log2')", "'gains' replaces the gains of grades"),
-    ("P(cutoff=5)@5", "each option once"),
-    ("P(rel=2,level=2)@5", "each option once"),
-    ("P@5@5", "expected name"),
-    ("NumQ(rel=1)", "unknown option of num_q 'rel'"),
-]
-
-
-@pytest.mark.parametrize(("measure", "message"), REFUSED)
-def test_unsupported_parameters_raise(measure, message):
-    with pytest.raises(FastmetricsError, match=message):
-        fm.rank(RUN, JUDGED, [measure])
 
 
 @pytest.mark.parametrize("measure", ["Compat(p=0.95)", "Compat(p=0.9)", "Compat(p=0.8,normalize=False)", "Accuracy@50"])

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from fastmetrics.retrieval.faq import Matcher, StrictMatchBot, match_faq
 from tests.support.program import jsonl, program
 
@@ -138,21 +137,6 @@ def test_a_matcher_is_safe_in_several_threads():
     for thread in threads:
         thread.join()
     assert found == [list(range(200))] * 4
-
-
-def test_errors_name_what_is_wrong():
-    with pytest.raises(InputError, match="faq_questions: expected at least one row"):
-        match_faq(["a"], [])
-    with pytest.raises(OptionError, match="k=0"):
-        match_faq(["a"], ["b"], 0)
-    with pytest.raises(ColumnError, match="'questions': expected text"):
-        match_faq([1, 2], ["b"])
-    with pytest.raises(ColumnError, match="'faq_questions': expected text, got list"):
-        match_faq(["a"], [["b"]])
-    with pytest.raises(ColumnError, match="needs the column 'answer'"):
-        StrictMatchBot({"question": ["a"]})
-    with pytest.raises(ColumnError, match="faq: expected a table"):
-        StrictMatchBot(7)
 
 
 def test_the_bot_answers_with_the_stored_answer():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.retrieval.measures import measure
 
 NAMES = [
@@ -36,41 +35,3 @@ def test_spellings_of_one_measure(names):
 def test_column_has_the_requested_name():
     names = ["nDCG@10", "ndcg_cut_10", "RBP(p=0.8)"]
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, names).per_query.column_names == ["query_id", *names]
-
-
-@pytest.mark.parametrize(
-    ("name", "error", "says"),
-    [
-        ("ncdg@10", UnknownNameError, "did you mean 'ndcg'"),
-        ("P@0", OptionError, "whole number from 1 to"),
-        ("P@2.5", OptionError, "whole number from 1 to"),
-        ("bpref@5", OptionError, "takes no cut-off"),
-        ("AP(depth=3)", UnknownNameError, "option of ap"),
-        ("AP(3)", OptionError, "expected option=value"),
-        ("AP(rel=0)", OptionError, "option 'rel' expects a number above 0"),
-        ("RBP(p=1.5)", OptionError, "option 'p' expects a number from 0 to 1"),
-        ("ndcg(gain='cubic')", OptionError, "linear"),
-        ("AP(rel='x')", OptionError, "option 'rel' expects a number"),
-        ("", OptionError, "expected name, name@k or"),
-    ],
-)
-def test_unknown_measures_raise(name, error, says):
-    with pytest.raises(error, match=says):
-        fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, [name])
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"missing": "drop"}, "missing='drop': expected 'zero' or 'skip'"),
-        ({"no_relevant": "nan"}, "no_relevant"),
-        ({"duplicates": "last"}, "duplicates"),
-        ({"relevance_level": 0}, "relevance_level"),
-        ({"depth": 0}, "depth"),
-        ({"measures": ["mrr", "mrr"]}, "requested twice"),
-        ({"measures": []}, "at least one"),
-    ],
-)
-def test_options_are_checked(options, says):
-    with pytest.raises(OptionError, match=says):
-        fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, **options)

@@ -42,15 +42,6 @@ def test_lines_of_query_and_document(tmp_path: Path, form: str, mark: str, end: 
     assert fm.rank(tmp_path / "run", QRELS, MEASURES).mean == expected()
 
 
-def test_a_line_of_another_form_is_named(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text("q1\td1\t1\nq1\td2\n")
-    with pytest.raises(fm.errors.FileFormatError, match=r"run, line 2: expected a line 'query document rank'"):
-        fm.rank(tmp_path / "run", QRELS)
-    (tmp_path / "run").write_text("q1\td1\nq1\td2\t3\n")
-    with pytest.raises(fm.errors.FileFormatError, match=r"run, line 2: expected a line 'query document'"):
-        fm.rank(tmp_path / "run", QRELS)
-
-
 @pytest.mark.parametrize("kind", ["memory", "file", "several"])
 def test_lists_of_documents_by_query(tmp_path: Path, kind: str) -> None:
     ranking: Any = RANKED
@@ -69,13 +60,6 @@ def test_lists_of_documents_by_query(tmp_path: Path, kind: str) -> None:
 def test_a_dict_of_columns_is_still_a_table() -> None:
     table = {"query_id": ["q1", "q2"], "doc_id": ["d1", "d2"], "score": [1.0, 1.0]}
     assert fm.rank(table, QRELS, "mrr").mean == {"mrr": 1.0}
-
-
-@pytest.mark.parametrize("missing", [None, "zero"])
-def test_no_query_in_common_is_an_error(missing: Any) -> None:
-    with pytest.raises(fm.errors.InputError) as raised:
-        fm.rank({"1": {"d1": 1.0}}, QRELS, missing=missing)
-    assert str(raised.value) == "ranking: no query is judged: the ranking has the query '1', the judgements have 'q1'"
 
 
 @pytest.mark.parametrize("kind", ["memory", "file"])
@@ -100,8 +84,6 @@ def test_predictions_of_mteb_are_read(tmp_path: Path) -> None:
     path.write_text(json.dumps({"mteb_model_meta": model, "default": {"test": ranking}}))
     assert fm.rank(path, QRELS, MEASURES).mean == fm.rank(ranking, QRELS, MEASURES).mean
     path.write_text(json.dumps({"mteb_model_meta": model, "en": {"test": ranking, "dev": ranking}, "ru": {}}))
-    with pytest.raises(fm.errors.FileFormatError, match="of one subset and split, got 'en/test', 'en/dev'"):
-        fm.rank(path, QRELS, MEASURES)
 
 
 def test_a_cut_off_that_no_ranking_reaches_has_a_note() -> None:
