@@ -502,7 +502,7 @@ SHOWN_NOWHERE = {
         ("output", "files", "reading", "resume", "overwrite", "latest", "last", "skip_unreadable", "rules"), OF_FILES
     ),
     "schema": "names the types of columns: tests/scoring/test_columns.py",
-    "cache": "stores vectors for the next run: tests/vectors/test_vector_cache.py",
+    "cache": "stores vectors for the next run: tests/vectors/test_vector_files.py",
     **dict.fromkeys(("name", "times"), "is stored with the scores: tests/results/test_run_folders.py"),
     "allow_differences": "turns an error into a note: tests/results",
     "languages": "loads a model of languages: tests/logs",

@@ -114,7 +114,7 @@ def scores(name: str, option: str, **options: Any) -> Any:
 
 
 WHY = {
-    "cache": "stores the vectors for the next run: tests/vectors/test_vector_cache.py",
+    "cache": "stores the vectors for the next run: tests/vectors/test_vector_files.py",
     "fitted": "names a file: tests/metrics/test_fitted_scores.py",
     "embedding_geometry seed": "draws from more rows than 4,096: tests/vectors/test_geometry.py",
     "anchor_count window": "is declared with the anchors that all such metrics share",

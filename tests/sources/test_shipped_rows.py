@@ -19,7 +19,7 @@ from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.suites import SUITES
 from tests.reference import retrieval
 from tests.retrieval.test_match import assert_plain
-from tests.retrieval.test_retrieval_rank import RENAMED, lines
+from tests.retrieval.test_rank import RENAMED, lines
 from tests.support.every_metric import CASES
 from tests.support.program import program
 from tests.support.public_functions import letters

@@ -1,15 +1,27 @@
-"""Neighbours against all distances in float64, and approximate searches against exact ones."""
+"""Nearest neighbours: by plain NumPy, of texts, and in an index."""
 
 from __future__ import annotations
 
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from pyarrow import parquet
+from pyarrow import feather, parquet
 from sklearn.neighbors import NearestNeighbors
 
+import fastmetrics as fm
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.vectors.neighbors import DISTANCES, METHODS, Index, nearest
+from tests.support.postgres import Database
+from tests.support.program import program
 
 
 def clusters(rows, dim, *, seed=0, centres=20, size=0.4):
@@ -210,3 +222,181 @@ def test_the_default_method_depends_on_the_work():
     for queries in (None, rows):
         methods = [nearest(rows, queries, exact_work=work).method for work in (1_440_000, 1_439_999)]
         assert methods == ["exact", "ivf"]
+
+
+LETTERS = "abcdefgh"
+TEXTS = ["a cab", "a bed", "egg head", "feed", "bad hag", "fade", "cafe", "deaf hedge"]
+
+
+def letters(texts: Any) -> np.ndarray:
+    """The numbers of some letters, as a text's vector."""
+    return np.array([[text.count(letter) for letter in LETTERS] for text in texts], np.float32)
+
+
+def texts_of(path: Path, texts: list[Any], name: str = "question", ids: bool = True) -> Path:
+    columns: dict[str, Any] = {name: pa.array(texts, pa.string())}
+    if ids:
+        columns["id"] = [f"q{number}" for number in range(len(texts))]
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.fixture
+def chunks(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    names = [f"c{number}" for number in range(40)]
+    pq.write_table(
+        pa.table({"id": names, "embedding": rng.random((40, 8), np.float32).tolist()}), tmp_path / "c.parquet"
+    )
+    return tmp_path / "c.parquet"
+
+
+def by_cosine(chunks: Path, k: int) -> list[list[str]]:
+    """The nearest chunks by the definition of the cosine."""
+    table = pq.read_table(chunks)
+    stored, asked = np.array(table["embedding"].to_pylist()), letters(TEXTS).astype(float)
+    cosines = asked @ stored.T / np.linalg.norm(asked, axis=1)[:, None] / np.linalg.norm(stored, axis=1)
+    return [[table["id"][row].as_py() for row in order[:k]] for order in np.argsort(-cosines, axis=1).tolist()]
+
+
+@pytest.mark.parametrize("name", ["question", "Query", "text"])
+@pytest.mark.parametrize("ids", [True, False])
+def test_texts_are_embedded_and_searched(chunks: Path, tmp_path: Path, name: str, ids: bool) -> None:
+    queries = texts_of(tmp_path / "q.parquet", TEXTS, name, ids)
+    column = {"query_column": "text"} if name == "text" else {}
+    run = fm.search(fm.Index.build(chunks, names=pq.read_table(chunks)["id"]), queries, k=3, embedder=letters, **column)
+    assert run.table["retrieved_ids"].to_pylist() == by_cosine(chunks, 3)
+    assert run.table["id"].to_pylist() == ([f"q{n}" for n in range(8)] if ids else list(range(8)))
+    assert run.embedder == fm.Embedder(letters).signature == run.settings["embedder"]
+    assert len(run.latency.embedding) == len(run.latency.search) == len(TEXTS)
+    assert set(run.to_dict()["latency_ms"]) == {"embedding", "search"}
+
+
+def test_the_latency_of_one_text_is_measured_on_a_part_of_many(chunks: Path, tmp_path: Path) -> None:
+    sizes = []
+
+    def embed(texts: Any) -> np.ndarray:
+        sizes.append(len(texts))
+        return letters(texts)
+
+    queries = texts_of(tmp_path / "q.parquet", [f"{text} {n}" for n in range(300) for text in TEXTS])
+    run = fm.search(fm.Index.build(chunks), queries, k=1, embedder=fm.Embedder(embed))
+    assert (run.table.num_rows, len(run.latency.embedding)) == (2_400, 256)
+    assert 0 < len(run.latency.search) <= 256
+    assert sizes.count(1) == 257  # one more tells the width of the vectors
+    assert max(sizes) > 1_000
+
+
+def test_texts_search_a_table_like_their_vectors(postgres: Database, chunks: Path, tmp_path: Path) -> None:
+    fm.vectors.load_vectors(chunks, postgres.address(), table="chunks")
+    queries = texts_of(tmp_path / "q.parquet", TEXTS)
+    run = fm.search(postgres.address(), queries, k=3, table="chunks", embedder=letters, sweep=["ef_search=400"])
+    assert run.sweep[0].table["retrieved_ids"].to_pylist() == by_cosine(chunks, 3)
+    times = run.to_dict()["latency_ms"]
+    assert list(times) == ["embedding", "sql", "fetching"]
+    assert all(set(values) == {"p50", "p95", "p99"} for values in times.values())
+    exact = fm.search(postgres.address(), queries, k=3, table="chunks", embedder=letters, exact=True)
+    assert exact.table["retrieved_ids"].to_pylist() == by_cosine(chunks, 3)
+    assert list(exact.to_dict()["latency_ms"]) == ["embedding"]
+    heading, columns, *_ = exact.comparison.splitlines()
+    assert heading == "latency: p50 / p95 / p99 in ms"
+    assert columns.split()[-1] == "embedding"
+
+
+def test_no_texts_give_no_rankings(chunks: Path, tmp_path: Path) -> None:
+    run = fm.search(fm.Index.build(chunks), texts_of(tmp_path / "q.parquet", []), embedder=letters)
+    assert (run.table.num_rows, run.latency.percentiles()) == (0, {})
+
+
+def test_the_command_searches_texts(tmp_path: Path) -> None:
+    queries = texts_of(tmp_path / "q.parquet", ["a red car", "cheese and bread"], "prompt")
+    texts = texts_of(tmp_path / "t.parquet", ["The car is red.", "We eat bread with cheese."], "text")
+    assert program("vectors", "embed", texts, "--of", "text", "-o", tmp_path / "c.parquet").code == 0
+    assert program("vectors", "index", tmp_path / "c.parquet", "-o", tmp_path / "index").code == 0
+    search = ["vectors", "search", tmp_path / "index", queries, "-k", 1, "-o", tmp_path / "r.parquet"]
+    done = program(*search, "--embedder", "wordllama", "--cache", tmp_path / "cache")
+    assert (done.code, done.err) == (0, "")
+    assert "latency: p50 / p95 / p99 in ms" in done.out
+    assert {"embedding", "search"} <= set(done.out.split())
+    assert pq.read_table(tmp_path / "r.parquet")["retrieved_ids"].to_pylist() == [["q0"], ["q1"]]
+    refused = program(*search, "--query-column", "prompt", "--overwrite")
+    assert (refused.code, refused.err) == (2, "error: --query-column prompt goes with --embedder wordllama\n")
+
+
+@pytest.mark.parametrize("queries", [0, 1, 2, 5])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_latency_of_one_query_is_measured_in_every_index(method: str, queries: int, tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(200, 8)).astype(np.float32)
+    np.save(tmp_path / "queries.npy", rows[:queries])
+    index = fm.Index.build(rows, method=method)
+    run = fm.search(index, tmp_path / "queries.npy", k=3)
+    assert run.table.equals(fm.search(index, tmp_path / "queries.npy", k=3, threads=1).table)
+    assert len(run.latency.search) == queries
+    assert np.all(run.latency.search > 0)
+    assert json.loads(run.to_json()) == {**run.settings, "queries": queries, "latency_ms": run.latency.percentiles()}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_loaded_index_gives_the_same_results(method, tmp_path: Path):
+    corpus, queries = clusters(1500, 8), clusters(40, 8, seed=2)
+    names = pa.array([f"doc{row}" for row in range(1500)])
+    index = Index.build(corpus, method=method, names=names)
+    index.save(tmp_path / "index")
+    loaded = Index.load(tmp_path / "index")
+    one, two = index.search(queries, k=7), loaded.search(queries, k=7)
+    assert np.array_equal(one.ids, two.ids)
+    assert np.array_equal(one.distances, two.distances)
+    assert one.recall == two.recall
+    assert loaded.names.equals(names)
+    assert (loaded.rows, loaded.metric, loaded.method) == (1500, "cosine", method)
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]
+
+
+def test_corrupt_index_raises(tmp_path: Path):
+    Index.build(clusters(100, 4)).save(tmp_path / "whole")
+    assert (tmp_path / "whole").stat().st_mode & 0o777 == 0o777 & ~_umask()
+    spoil = {
+        "settings.json": [b"{}", b"[]", b"\xff", b'{"metric": "x", "method": "exact"}'],
+        "vectors.npy": [b"", _npy(clusters(9, 4)), _npy(clusters(100, 3))],
+        "names.arrow": [b"", _feather(pa.table({"id": [1]})), _feather(pa.table({"name": [1]}))],
+        "index.faiss": [b"", b"IxF2"],
+    }
+    for name, contents in spoil.items():
+        for content in contents:
+            folder = shutil.copytree(tmp_path / "whole", tmp_path / "spoilt")
+            (folder / name).write_bytes(content)
+            with pytest.raises(FileFormatError, match="not an index written by fastmetrics"):
+                Index.load(folder)
+            shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_damaged_index_bytes_are_rejected_before_faiss(tmp_path: Path, method):
+    Index.build(clusters(300, 4), method=method).save(tmp_path / "index")
+    file = tmp_path / "index" / "index.faiss"
+    whole = file.read_bytes()
+    rng = np.random.default_rng(3)
+    for place in [*range(0, 96, 4), *rng.integers(0, len(whole), 40).tolist()]:
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with pytest.raises(FileFormatError, match="SHA-256 differs from settings"):
+            Index.load(tmp_path / "index")
+    file.write_bytes(whole)
+    assert Index.load(tmp_path / "index").method == method
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _npy(rows):
+    file = io.BytesIO()
+    np.save(file, rows)
+    return file.getvalue()
+
+
+def _feather(table):
+    file = io.BytesIO()
+    feather.write_feather(table, file)
+    return file.getvalue()

@@ -1,21 +1,27 @@
-"""Runs against judgements: trec_eval's own outputs, plain-Python definitions, pytrec_eval, and other tools' traps."""
+"""Rankings against judgements: trec_eval's outputs, plain Python, pytrec_eval; names, forms and blocks."""
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import pytrec_eval
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.limits import RankingSizes
+from fastmetrics.base.errors import ColumnError, FileFormatError
+from fastmetrics.base.limits import RANKINGS, RankingSizes
+from fastmetrics.retrieval import rank as ranking
 from fastmetrics.retrieval.measures import FAMILIES, measure
+from fastmetrics.retrieval.rankings import judgements
 from fastmetrics.tables.rankings import Triples
 from tests.reference import retrieval as reference
 
@@ -300,3 +306,265 @@ def test_depth_is_the_end_of_every_ranking(depth: int | None, rank: float, recal
     run = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
     mean = fm.rank(run, {"q": {"c": 1, "d": 2}}, ["mrr", "recall@10"], depth=depth).mean
     assert (mean["mrr"], mean["recall@10"]) == (pytest.approx(rank), recall)
+
+
+NAMES = [
+    ("ndcg@10", "nDCG@10", "ndcg_cut_10", "ndcg_cut.10", "NDCG@10", " ndcg(k=10)"),
+    ("mrr", "MRR", "RR", "recip_rank", "reciprocal_rank"),
+    ("RR@10", "mrr@10", "RR(cutoff=10)"),
+    ("P@5", "P_5", "P.5", "precision@5"),
+    ("R@100", "recall@100", "recall_100"),
+    ("AP", "map", "MAP", "average_precision"),
+    ("AP@7", "map_cut_7", "map@7"),
+    ("Success@5", "success_5", "hit_rate@5"),
+    ("Rprec", "r-precision", "R_precision"),
+    ("RBP(p=0.8)", "rbp.80", "rbp(p=.8)"),
+    ("ndcg(dcg='exp-log2')@5", "ndcg(gain='exponential')@5"),
+    ("P@5-l2", "P(rel=2)@5", "precision(relevance_level=2)@5"),
+    ("IPrec@0.1", "iprec_at_recall_0.10"),
+    ("SetP", "set_P", "P"),
+]
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_spellings_of_one_measure(names):
+    one, *others = (measure(name) for name in names)
+    for other in others:
+        assert (other.family, other.options) == (one.family, one.options)
+
+
+def test_column_has_the_requested_name():
+    names = ["nDCG@10", "ndcg_cut_10", "RBP(p=0.8)"]
+    assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, names).per_query.column_names == ["query_id", *names]
+
+
+QRELS = {"q1": {"d1": 1, "d3": 1}, "q2": {"d2": 1}}
+RANKED = {"q1": ["d9", "d1", "d3"], "q2": ["d2", "d1"]}
+MEASURES = "mrr,map,P@2"
+
+
+def expected() -> dict[str, float]:
+    scored = {query: {doc: float(-place) for place, doc in enumerate(docs)} for query, docs in RANKED.items()}
+    return fm.rank(scored, QRELS, MEASURES).mean
+
+
+def written(form: str, mark: str) -> str:
+    made = []
+    for query, docs in RANKED.items():
+        for place, doc in enumerate(docs, 1):
+            made.append(
+                mark.join(
+                    {"rank": [query, doc, str(place)], "score": [query, doc, str(10.5 - place)], "order": [query, doc]}[
+                        form
+                    ]
+                )
+            )
+    return "\n".join(made)
+
+
+@pytest.mark.parametrize("form", ["rank", "score", "order"])
+@pytest.mark.parametrize("mark", ["\t", " "])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_lines_of_query_and_document(tmp_path: Path, form: str, mark: str, end: str) -> None:
+    (tmp_path / "run").write_text("# made\n" * (mark == " ") + written(form, mark) + end)
+    assert fm.rank(tmp_path / "run", QRELS, MEASURES).mean == expected()
+
+
+@pytest.mark.parametrize("kind", ["memory", "file", "several"])
+def test_lists_of_documents_by_query(tmp_path: Path, kind: str) -> None:
+    ranking: Any = RANKED
+    if kind == "file":
+        ranking = tmp_path / "run.json"
+        ranking.write_text(json.dumps(RANKED))
+    if kind == "several":
+        report = fm.rank({"a": RANKED, "b": RANKED}, QRELS, MEASURES)
+        assert [result.mean for result in report.results.values()] == [expected()] * 2
+        return
+    assert fm.rank(ranking, QRELS, MEASURES).mean == expected()
+    relevant = {query: list(docs) for query, docs in QRELS.items()}
+    assert fm.rank(ranking, relevant, MEASURES).mean == expected()
+
+
+def test_a_dict_of_columns_is_still_a_table() -> None:
+    table = {"query_id": ["q1", "q2"], "doc_id": ["d1", "d2"], "score": [1.0, 1.0]}
+    assert fm.rank(table, QRELS, "mrr").mean == {"mrr": 1.0}
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_documents_with_the_id_of_their_query_are_left_out(tmp_path: Path, kind: str) -> None:
+    ranking: Any = {"d1": {"d1": 9.0, "d2": 1.0}, "d2": {"d3": 2.0, "d1": 1.0}}
+    without = {"d1": {"d2": 1.0}, "d2": ranking["d2"]}
+    qrels = {"d1": {"d2": 1}, "d2": {"d1": 1}}
+    expected = fm.rank(without, qrels, MEASURES).mean
+    if kind == "file":
+        (tmp_path / "run").write_text("d1 Q0 d1 1 9 t\nd1 Q0 d2 2 1 t\nd2 Q0 d3 1 2 t\nd2 Q0 d1 2 1 t\n")
+        ranking = tmp_path / "run"
+    assert fm.rank(ranking, qrels, MEASURES, drop_self=True).mean == expected
+    assert fm.rank(ranking, qrels, MEASURES).mean != expected
+    compared = fm.results.compare_rankings({"a": ranking, "b": without}, qrels, MEASURES, drop_self=True)
+    assert {name: compared[name].delta for name in expected} == dict.fromkeys(expected, 0.0)
+
+
+def test_predictions_of_mteb_are_read(tmp_path: Path) -> None:
+    """As its ``_save_task_predictions`` writes them: by subset and split, beside the model."""
+    model, ranking = {"model_name": "m", "revision": None}, {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.5}}
+    path = tmp_path / "NFCorpus_predictions.json"
+    path.write_text(json.dumps({"mteb_model_meta": model, "default": {"test": ranking}}))
+    assert fm.rank(path, QRELS, MEASURES).mean == fm.rank(ranking, QRELS, MEASURES).mean
+    path.write_text(json.dumps({"mteb_model_meta": model, "en": {"test": ranking, "dev": ranking}, "ru": {}}))
+
+
+def test_a_cut_off_that_no_ranking_reaches_has_a_note() -> None:
+    short = "scored rows (100 %) have fewer retrieved documents than the cut-off"
+    rows = {"retrieved_ids": [["a", "b", "c"], ["b"], []], "relevant_ids": [["a"], ["b"], ["c"]]}
+    notes = fm.summarize(fm.score(rows, "hit_rate@3,ndcg@10,recall@10,P@4,mrr")).notes
+    assert [note.partition(": ")[0] for note in notes] == ["ndcg@10, retrieval_recall@10", "retrieval_precision@4"]
+    assert all(short in note for note in notes)
+    assert "the search was not asked for 10, or found no more: the scores" in notes[0]
+    result = fm.rank({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1}}, "ndcg@10,P@2,mrr,recall@100")
+    assert result.notes == ["ndcg@10, recall@100: the ranking has at most 2 documents for a query"]
+    assert fm.rank({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1}}, "ndcg@2").notes == []
+
+
+SAME = {f"q{n}": {"d1": 1} for n in range(30)}
+GOOD = {f"q{n}": {"d1": 2.0, "d2": 1.0} for n in range(30)}
+POOR = {f"q{n}": {"d1": 1.0, "d2": 2.0} for n in range(1, 30)}
+
+
+def test_the_rankings_are_runs_of_one_file(tmp_path: Path) -> None:
+    report = fm.rank({"good": GOOD, "poor": POOR}, SAME, "mrr", output=tmp_path / "q.parquet")
+    table = pq.read_table(tmp_path / "q.parquet")
+    assert table.column_names == ["ranking", "query_id", "mrr"]
+    assert table["ranking"].to_pylist() == ["good"] * 30 + ["poor"] * 30
+    assert table.replace_schema_metadata().equals(report.per_query.replace_schema_metadata())
+    for name, result in report.results.items():
+        rows = table.filter(table["ranking"].to_numpy(zero_copy_only=False) == name).drop_columns("ranking")
+        assert rows.replace_schema_metadata().equals(result.per_query.replace_schema_metadata())
+    (pair,) = fm.compare(tmp_path / "q.parquet", system="ranking").comparisons
+    (direct,) = fm.results.compare_rankings({"good": GOOD, "poor": POOR}, SAME, "mrr").comparisons
+    assert (pair.delta, pair.p, pair.n_paired) == (direct.delta, direct.p, 30)
+    assert fm.summarize(tmp_path / "q.parquet")["mrr"].n == 60
+
+
+def test_one_ranking_in_a_list_has_no_column_of_its_name(tmp_path: Path) -> None:
+    fm.rank({"good": GOOD}, SAME, "mrr", output=tmp_path / "q.parquet")
+    assert pq.read_table(tmp_path / "q.parquet").column_names == ["query_id", "mrr"]
+
+
+def test_queries_that_are_left_out_are_null_in_each_ranking(tmp_path: Path) -> None:
+    fm.rank({"good": GOOD, "poor": POOR}, SAME, "mrr", missing="skip", output=tmp_path / "q.csv")
+    table = fm.rank({"good": GOOD, "poor": POOR}, SAME, "mrr", missing="skip").per_query
+    assert table["mrr"].null_count == 1
+    summary = fm.summarize(tmp_path / "q.csv")["mrr"]
+    assert (summary.n, summary.n_missing) == (59, 1)
+
+
+def documents(path: Path, sizes: RankingSizes = RANKINGS) -> list[str]:
+    return pa.Table.from_batches(Triples(path, "score", sizes).batches())["doc"].to_pylist()
+
+
+def test_comment_lines_start_with_a_hash(tmp_path: Path):
+    path = tmp_path / "run.txt"
+    path.write_text("# q Q0 x 1 9.0 t\n  #q Q0 y 1 8.0 t\nq Q0 #a 1 3.0 t\nq# Q0 b 2 2.0 t # c\nq Q0 c# 3 1.0 t\n#\n")
+    assert documents(path) == ["#a", "b", "c#"]
+    assert fm.rank(path, {"q": {"#a": 1}}, "mrr").mean == {"mrr": 1.0}
+
+
+@pytest.mark.parametrize("size", [1, 30, 64, 1000])
+@pytest.mark.parametrize("line", ["q Q0 z 2 high t", "q Q0 z 2"])
+def test_malformed_line_in_any_block_has_its_line_number(tmp_path, size, line):
+    path = tmp_path / "run.txt"
+    good = "".join(f"q Q0 d{n} 1 {n} t\n" for n in range(20))
+    path.write_text(f"# head\n\n{good}\n{line}\nq Q0 e 1 2.0 t\n")
+    with pytest.raises(FileFormatError) as raised:
+        documents(path, RankingSizes(trec_block_bytes=size))
+    assert "line 24: " in str(raised.value)
+
+
+def table(queries: list[str]) -> pa.Table:
+    docs = [f"d{row}" for row in range(len(queries))]
+    return pa.table({"qid": queries, "pid": docs, "score": [float(-row) for row in range(len(queries))]})
+
+
+LETTERS = judgements({query: {"d0": 1} for query in "abcdefgh"})
+
+
+def cut(some: pa.Table, size: int) -> list[list[str]]:
+    """The queries of each block of a grouped run whose batches have ``size`` rows, each with its number of rows."""
+    found = list(ranking.grouped(Triples(some, "score", RankingSizes(size)).batches(), LETTERS))
+    for block in found:
+        assert len(block.docs) == len(block.scores) == block.starts[-1]
+    return [
+        [
+            f"{query}{stop - start}"
+            for query, start, stop in zip(b.names.to_pylist(), b.starts, b.starts[1:], strict=False)
+        ]
+        for b in found
+    ]
+
+
+def test_query_across_batches_is_one_query():
+    ends_with_its_batch = table(list("aabbcc"))
+    assert cut(ends_with_its_batch, 2) == [["a2"], ["b2"], ["c2"]]
+    goes_on = table(list("aaabbbbbc"))
+    for size in (1, 2, 4, 5, 8):
+        assert sorted(query for block in cut(goes_on, size) for query in block) == ["a3", "b5", "c1"], size
+    several = table(list("abcddefg"))
+    assert cut(several, 8) == [["a1", "b1", "c1", "d2", "e1", "f1"], ["g1"]]
+    assert cut(several, 4) == [["a1", "b1", "c1"], ["d2", "e1", "f1"], ["g1"]]
+    assert cut(several, 3) == [["a1", "b1"], ["c1", "d2"], ["e1", "f1"], ["g1"]]
+    long_one = table(list("abbbbbbcdde"))
+    assert cut(long_one, 3) == [["a1"], ["b6", "c1"], ["d2"], ["e1"]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("encoded", [False, True])
+def test_grouped_runs_are_detected(monkeypatch, size, encoded):
+    def never(*_):
+        raise AssertionError("a grouped run was read a second time")
+
+    monkeypatch.setattr(ranking, "together", never)
+    some = table(list("aaabbcddddde"))
+    if encoded:
+        some = some.set_column(0, "qid", some["qid"].combine_chunks().dictionary_encode())
+    judged = {query: {f"d{row}": 1} for query, row in zip("abcde", (0, 4, 5, 8, 11), strict=True)}
+    found = fm.rank(Triples(some, "score", RankingSizes(size)), judged, "mrr").per_query["mrr"].to_pylist()
+    assert found == [1.0, 0.5, 1.0, 1 / 3, 1.0]
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_rows_of_a_query_are_brought_together_in_their_order(size):
+    some = table(list("eabdececeadeeeefea"))
+    found = pa.Table.from_batches(ranking.together(Triples(some, "score", RankingSizes(size))))
+    assert "".join(found["query"].to_pylist()) == "eeeeeeeeeaaabddccf"
+    assert found["doc"].to_pylist()[9:12] == ["d1", "d9", "d17"]
+    judged = {query: {"d17": 1, "d14": 2, "d3": 1, "d16": 1} for query in "aedf"}
+    grouped = fm.rank(some.take(pa.array(sorted(range(18), key=lambda row: some["qid"][row].as_py()))), judged)
+    assert fm.rank(Triples(some, "score", RankingSizes(size)), judged).to_dict() == grouped.to_dict()
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "memory"])
+@pytest.mark.parametrize("row", [0, 3, 4, 9, 10])
+def test_rows_in_messages_count_from_the_first_row_of_the_file(tmp_path, suffix, row):
+    """The row of a null id is that of the table, in whichever block it is read."""
+    some = table(list("aabbccddeef"))
+    ids = [None if at == row else name for at, name in enumerate(some["pid"].to_pylist())]
+    some = some.set_column(some.schema.get_field_index("pid"), "pid", pa.array(ids, pa.string()))
+    path = tmp_path / f"run.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(some, path)
+    elif suffix == "jsonl":
+        path.write_text("".join(json.dumps(each) + "\n" for each in some.to_pylist()))
+    with pytest.raises(ColumnError) as raised:
+        fm.rank(Triples(some if suffix == "memory" else path, "score", RankingSizes(4)), {"a": {"d": 1}}, "mrr")
+    assert f"row {row}: " in str(raised.value)
+
+
+@pytest.mark.parametrize("line", [1, 3, 4, 11])
+def test_lines_in_messages_count_from_the_first_line_of_the_file(tmp_path, line):
+    lines = [f"q{at} Q0 d{at} 1 {at}.5 t" for at in range(1, 12)]
+    lines[line - 1] = "q Q0 d 1"
+    (tmp_path / "run.txt").write_text("\n".join(lines))
+    with pytest.raises(FileFormatError) as raised:
+        documents(tmp_path / "run.txt", RankingSizes(trec_block_bytes=40))
+    assert f"line {line}: " in str(raised.value)
