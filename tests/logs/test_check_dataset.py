@@ -17,12 +17,9 @@ from tests.support.program import jsonl, program
 
 LONG = " ".join(["word"] * 25)
 GOOD = {
-    "id": "1",
-    "question": "How long may I return a kettle?",
-    "answer": f"{LONG}.",
+    **{"id": "1", "question": "How long may I return a kettle?", "answer": f"{LONG}."},
     "reference": ["30 days", "Within 30 days of delivery."],
-    "contexts": ["Returns within 30 days of delivery.", " "],
-    "answerable": True,
+    **{"contexts": ["Returns within 30 days of delivery.", " "], "answerable": True},
 }
 OTHER = {**GOOD, "id": "2", "question": "What does it cost?"}
 FAULTS = {
@@ -88,12 +85,8 @@ def test_labels_of_any_type_and_rows_without_values():
 @pytest.mark.parametrize(
     ("question", "answer", "is_other"),
     [
-        ("How much?", "42", False),
-        ("How much?", "—", False),
-        ("How much?", None, False),
-        ("2 + 2 = ?", "Четыре.", False),
-        ("12?", "34", False),
-        ("How much?", "Сорок два.", True),
+        *[("How much?", "42", False), ("How much?", "—", False), ("How much?", None, False)],
+        *[("2 + 2 = ?", "Четыре.", False), ("12?", "34", False), ("How much?", "Сорок два.", True)],
         ("Сколько?", "Forty-two.", True),
     ],
 )
@@ -107,10 +100,7 @@ def test_a_missing_label_contradicts_nothing(label):
     """Of equal rows, only labels that are there count, wherever the missing ones are."""
     other = {bool: False, str: "bad", int: 0, float: 0.5, list: [3]}[type(label)]
     for labels, contradicting in (
-        ([label, None], 0),
-        ([None, label, label], 0),
-        ([None, None], 0),
-        ([None, label, other], 3),
+        *[([label, None], 0), ([None, label, label], 0), ([None, None], 0), ([None, label, other], 3)],
         ([label, other], 2),
     ):
         rows = pa.table({"question": ["a"] * len(labels), "verdict": pa.array(labels)})
@@ -218,13 +208,8 @@ def test_sources_that_can_be_read_once():
 def test_labels_that_are_canonical_columns_and_text():
     rows = {"question": ["a", "a"], "gold": ["x", "y"], "answer": ["s", "s"], "note": [b"\xff", None]}
     assert counts(rows, labels="gold") == {
-        "duplicate": 1,
-        "reference in question": 0,
-        "answer cut off": 0,
-        "no answer": 0,
-        "reference is a list": 0,
-        "other script": 0,
-        "contradicting labels": 2,
+        **{"duplicate": 1, "reference in question": 0, "answer cut off": 0, "no answer": 0, "reference is a list": 0},
+        **{"other script": 0, "contradicting labels": 2},
     }
     [(_, said)] = fm.logs.check_dataset(rows, labels=["gold", "note"]).findings[-1].examples
     assert said == 'gold is "x" and "y": a'

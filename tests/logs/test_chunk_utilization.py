@@ -114,11 +114,7 @@ def test_citations_of_several_rows_count_each_rows_own_context_ids():
     }
     use = fm.logs.chunk_utilization(log)
     assert {row["chunk"]: row["cited"] for row in use.to_arrow().to_pylist()} == {
-        "a": 0,
-        "b": 0,
-        "c": 1,
-        "d": 1,
-        "e": 1,
+        **{"a": 0, "b": 0, "c": 1, "d": 1, "e": 1},
     }
 
 

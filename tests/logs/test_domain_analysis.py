@@ -134,12 +134,7 @@ def test_languages_are_guessed_among_those_named():
 
 def test_refusals_are_those_of_abstained():
     answers = [
-        "I don't know",
-        None,
-        "",
-        "Paris",
-        "Sorry, I can't answer that.",
-        "Не знаю",
+        *["I don't know", None, "", "Paris", "Sorry, I can't answer that.", "Не знаю"],
         "I don't know X, but it is Y.",
     ]
     assert abstains(pa.array(answers)).tolist() == [one == 1 for one in fm.abstained(answers)]
@@ -226,11 +221,8 @@ COVERAGE_ROWS = st.lists(
 )
 COVERAGE_TYPES = pa.schema(
     {
-        "corner": pa.int64(),
-        "question": pa.string(),
-        "answer": pa.string(),
-        "retrieved_ids": pa.list_(pa.string()),
-        "f1": pa.float64(),
+        **{"corner": pa.int64(), "question": pa.string(), "answer": pa.string()},
+        **{"retrieved_ids": pa.list_(pa.string()), "f1": pa.float64()},
     }
 )
 

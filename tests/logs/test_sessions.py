@@ -28,14 +28,11 @@ def rows_of(seed: int, n: int = 60) -> list[dict[str, Any]]:
     chance = random.Random(seed)
     return [
         {
-            "session_id": chance.choice(["a", "b", "c", "d", "e", None]),
-            "turn": chance.random(),
+            **{"session_id": chance.choice(["a", "b", "c", "d", "e", None]), "turn": chance.random()},
             "success": chance.choice([True, True, True, False, None]),
-            "answer": chance.choice(["Paris", "Rome", "in Rome"]),
-            "reference": "Rome",
+            **{"answer": chance.choice(["Paris", "Rome", "in Rome"]), "reference": "Rome"},
             "latency_ms": None if chance.random() < 0.02 else float(chance.randint(1, 999)),
-            "cost_usd": chance.randint(1, 99) / 100,
-            "prompt_tokens": chance.randint(1, 500),
+            **{"cost_usd": chance.randint(1, 99) / 100, "prompt_tokens": chance.randint(1, 500)},
             "completion_tokens": chance.randint(1, 90),
         }
         for _ in range(n)
@@ -117,10 +114,7 @@ def test_scores_of_a_file_are_not_computed_again(tmp_path: Path) -> None:
     pq.write_table(pa.table(scores), tmp_path / "scores.parquet")
     found = fm.logs.sessions(tmp_path / "scores.parquet", "token_f1", success="token_f1 >= 0.5").to_arrow()
     assert found.to_pydict() == {
-        "id": ["a", "b"],
-        "task_success": [1.0, 0.0],
-        "turns": [2.0, 1.0],
-        "token_f1": [pytest.approx(0.8), 0.1],
+        **{"id": ["a", "b"], "task_success": [1.0, 0.0], "turns": [2.0, 1.0], "token_f1": [pytest.approx(0.8), 0.1]},
         "tool_call_count": [3.0, 0.0],
     }
 

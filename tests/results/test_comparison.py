@@ -532,11 +532,8 @@ def designed(seed, shift=0.0, first_id=0, n=QUESTIONS):
     scores = np.clip(base * 0.8 + shift + rng.normal(0, 0.05, n), 0, 1)
     return pa.table(
         {
-            "id": np.arange(first_id, first_id + n),
-            "token_f1": scores,
-            "latency_ms": rng.exponential(size=n),
-            "language": ["ru", "en", "en"] * (n // 3),
-            "document": [f"d{row // 4}" for row in range(n)],
+            **{"id": np.arange(first_id, first_id + n), "token_f1": scores, "latency_ms": rng.exponential(size=n)},
+            **{"language": ["ru", "en", "en"] * (n // 3), "document": [f"d{row // 4}" for row in range(n)]},
         }
     )
 

@@ -200,34 +200,19 @@ def with_meta(text: str) -> pa.Table:
 MATCH = ("match", "--columns", "question=id", "-o", "m.csv")
 GATED = ("gate", "own.parquet", "-r", "own >= 0")
 RULES = {
-    "token_f1.mean => 0.6": "15",
-    "token_f1.mean !> 0.6": "15",
-    "token_f1 >= 0.6.5": "16",
-    "token_f1.mean 0.6": "18",
-    "token_f1 >= high": "13",
-    ">= 0.6": "1",
-    "token_f1 >= 0.6 were a=b": "17",
-    "token_f1 >= 0.6 where a": "23",
-    "token_f1 >= 0.6 where a=b, c": "27",
+    **{"token_f1.mean => 0.6": "15", "token_f1.mean !> 0.6": "15", "token_f1 >= 0.6.5": "16"},
+    **{"token_f1.mean 0.6": "18", "token_f1 >= high": "13", ">= 0.6": "1", "token_f1 >= 0.6 were a=b": "17"},
+    **{"token_f1 >= 0.6 where a": "23", "token_f1 >= 0.6 where a=b, c": "27"},
 }
 """Rules that cannot be read, and the character that says so."""
 FILES_OF_RULES = {
-    "requires = []": "require",
-    "require = 1": "require",
-    "require = [1]": "require",
-    "": "rules.toml",
-    '[[rule]]\nname = "x"': "require",
-    '[[rule]]\nrequire = "a >= 1"\nlimit = 2': "limit",
-    "require = ": "rules.toml",
-    'require = ["a => 1"]': "character",
+    **{"requires = []": "require", "require = 1": "require", "require = [1]": "require", "": "rules.toml"},
+    **{'[[rule]]\nname = "x"': "require", '[[rule]]\nrequire = "a >= 1"\nlimit = 2': "limit"},
+    **{"require = ": "rules.toml", 'require = ["a => 1"]': "character"},
 }
 LIMITS = {
-    "token_f1.drop <= 2": "0.02",
-    "token_f1.drop.point <= 2": "0.02",
-    "token_f1 <= 2": "0.02",
-    "token_f1.p95.low >= -1": "token_f1",
-    "token_f1 >= 60": "0.6",
-    "token_f1.share_missing <= 5": "0.05",
+    **{"token_f1.drop <= 2": "0.02", "token_f1.drop.point <= 2": "0.02", "token_f1 <= 2": "0.02"},
+    **{"token_f1.p95.low >= -1": "token_f1", "token_f1 >= 60": "0.6", "token_f1.share_missing <= 5": "0.05"},
 }
 """Rules that every score meets or none, and the limit that was meant."""
 SEVERAL = {
@@ -493,11 +478,8 @@ ERRORS: list[tuple[Any, ...]] = [
     ("validate: label", validate({"correct": [1, 0]}, label="corect"), ColumnError, "corect", "correct"),
     ("validate: words named", validate({"c": ["good", "bad"]}, label="c"), InputError, "row 0", "c"),
     (
-        "validate: raters",
-        validate({"c": ["no"] * 2, "d": ["yes", "maybe"]}, raters=["c", "d"]),
-        InputError,
-        "row 1",
-        "d",
+        *["validate: raters", validate({"c": ["no"] * 2, "d": ["yes", "maybe"]}, raters=["c", "d"]), InputError],
+        *["row 1", "d"],
     ),
     ("validate: metrics", validate([1, 0], metrics=["f2"]), UnknownNameError, "f2", "f1"),
     ("validate: metrics, a number", validate([1, 0], metrics=[1]), OptionError, "metrics"),
@@ -513,12 +495,8 @@ ERRORS: list[tuple[Any, ...]] = [
     ("validate: better", validate([1, 0], better={"mine": "lower"}), UnknownNameError, "mine", "label", "f1"),
     ("validate: a direction", validate([1, 0], better={"label": "down"}), OptionError, "label", "down"),
     (
-        "validate: mixed scores",
-        validate([0, 1], {**TWO, **MIXED}, metrics=["meta"]),
-        ColumnError,
-        "meta",
-        "row 0",
-        "row 1",
+        *["validate: mixed scores", validate([0, 1], {**TWO, **MIXED}, metrics=["meta"]), ColumnError, "meta"],
+        *["row 0", "row 1"],
     ),
     ("validate: mixed labels", validate(MIXED, label="meta"), ColumnError, "meta", "row 0"),
     ("validate: cluster", validate(GROUPED, cluster="sesion"), ColumnError, "cluster", "sesion", "session"),
@@ -583,23 +561,15 @@ ERRORS: list[tuple[Any, ...]] = [
         for more in ((), ("--best",))
     ),
     (
-        "keep: the ids",
-        lambda: fm.score({**ROWS, "nr": [1, 2]}, columns={"id": "nr"}, keep="id"),
-        ColumnError,
-        "id",
-        "nr",
+        *["keep: the ids", lambda: fm.score({**ROWS, "nr": [1, 2]}, columns={"id": "nr"}, keep="id"), ColumnError],
+        *["id", "nr"],
     ),
     # files
     *(
         (f"command: validate {name}", command("validate", "old.parquet", name), 3, name, *names)
         for name, names in {
-            "empty.csv": (),
-            "no.csv": (),
-            "a.xls": (),
-            "cut.parquet": (),
-            "short.csv": ("row 1", "2", "1"),
-            "bytes.csv": ("row 1", "id", "--encoding"),
-            "bad.jsonl": ("line 2",),
+            **{"empty.csv": (), "no.csv": (), "a.xls": (), "cut.parquet": (), "short.csv": ("row 1", "2", "1")},
+            **{"bytes.csv": ("row 1", "id", "--encoding"), "bad.jsonl": ("line 2",)},
         }.items()
     ),
     *(

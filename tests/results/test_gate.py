@@ -64,14 +64,9 @@ def test_labels_and_corpus_metrics_are_figures(tmp_path):
 @pytest.mark.parametrize(
     ("rule", "met"),
     [
-        ("token_f1.n >= 180", True),
-        ("token_f1.n > 180", False),
-        ("token_f1.n <= 180", True),
-        ("token_f1.n < 180", False),
-        ("token_f1.n == 180", True),
-        ("token_f1.n == 181", False),
-        ("token_f1 >= 0 with n >= 181", False),
-        ("token_f1 >= 0 with n >= 180", True),
+        *[("token_f1.n >= 180", True), ("token_f1.n > 180", False), ("token_f1.n <= 180", True)],
+        *[("token_f1.n < 180", False), ("token_f1.n == 180", True), ("token_f1.n == 181", False)],
+        *[("token_f1 >= 0 with n >= 181", False), ("token_f1 >= 0 with n >= 180", True)],
         ("token_f1 >= 0 where language=zh with n >= 51", False),
     ],
 )
@@ -96,14 +91,10 @@ def test_changes_are_judged_by_the_worse_bound():
     found = fm.compare({"base": SCORES, "new": WORSE}, tests="t")["token_f1"]
     middle = (-found.delta - found.low) / 2
     for rule, met in [
-        (f"token_f1.drop <= {-found.low + 1e-6:.6f}", True),
-        (f"token_f1.drop <= {middle:.6f}", False),
-        (f"token_f1.drop <= {-found.delta:.6f}", False),
-        (f"token_f1.delta >= {found.low - 1e-6:.6f}", True),
-        (f"token_f1.delta >= {found.delta - 1e-6:.6f}", False),
-        ("hallucination.drop <= 0.038", True),
-        ("hallucination.drop <= 0.019", False),
-        ("hallucination.delta <= 0.019", False),
+        *[(f"token_f1.drop <= {-found.low + 1e-6:.6f}", True), (f"token_f1.drop <= {middle:.6f}", False)],
+        *[(f"token_f1.drop <= {-found.delta:.6f}", False), (f"token_f1.delta >= {found.low - 1e-6:.6f}", True)],
+        *[(f"token_f1.delta >= {found.delta - 1e-6:.6f}", False), ("hallucination.drop <= 0.038", True)],
+        *[("hallucination.drop <= 0.019", False), ("hallucination.delta <= 0.019", False)],
         ("hallucination.delta >= 0.001", True),
     ]:
         result = fm.gate(WORSE, rule, baseline=SCORES)
@@ -149,11 +140,7 @@ def test_any_text_is_read_or_refused(text):
 def test_what_is_written_is_read_again(name, limit, least):
     rule = parse_rule(f"{name}.p99.9 <= {limit!r} where a b=c d , e=f with n >= {least:,}")
     assert (rule.metric, rule.reading, rule.limit, dict(rule.where), rule.least) == (
-        name,
-        "p99.9",
-        limit,
-        {"a b": "c d", "e": "f"},
-        least,
+        *[name, "p99.9", limit, {"a b": "c d", "e": "f"}, least],
     )
 
 

@@ -41,21 +41,15 @@ def test_each_reading_has_its_name():
     mean = fm.results.summarize_by(NEW, metrics="token_f1")[0]
     assert (mean.low, mean.high) == (one("token_f1.low >= 0").low, one("token_f1.high >= 0").high)
     for rule, compared_number in [
-        ("token_f1 >= {}", AFTER.mean()),
-        ("token_f1.low >= {}", mean.low),
-        ("token_f1.high >= {}", mean.high),
-        ("token_f1.delta >= {}", compared.low),
-        ("token_f1.delta.point >= {}", compared.delta),
+        *[("token_f1 >= {}", AFTER.mean()), ("token_f1.low >= {}", mean.low), ("token_f1.high >= {}", mean.high)],
+        *[("token_f1.delta >= {}", compared.low), ("token_f1.delta.point >= {}", compared.delta)],
     ]:
         assert one(rule.format(f"{compared_number - 1e-9:.12f}")).met, rule
         assert not one(rule.format(f"{compared_number + 1e-9:.12f}")).met, rule
     for rule, compared_number in [
-        ("token_f1.drop <= {}", -compared.low),
-        ("token_f1.drop < {}", -compared.low),
-        ("token_f1.drop.point <= {}", -compared.delta),
-        ("hallucination.drop <= {}", -compared.low),
-        ("hallucination.delta <= {}", -compared.low),
-        ("hallucination.drop.point <= {}", -compared.delta),
+        *[("token_f1.drop <= {}", -compared.low), ("token_f1.drop < {}", -compared.low)],
+        *[("token_f1.drop.point <= {}", -compared.delta), ("hallucination.drop <= {}", -compared.low)],
+        *[("hallucination.delta <= {}", -compared.low), ("hallucination.drop.point <= {}", -compared.delta)],
         ("drop.point <= {}", -compared.delta),
     ]:
         assert all(found.met for found in fm.gate(NEW, rule.format(f"{compared_number + 1e-9:.12f}"), baseline=OLD)), (
@@ -144,11 +138,8 @@ def found_base(scores):
 def test_a_rule_needs_a_minimum_of_rows():
     few = {"id": [1, 2, 3], "token_f1": [0.7, 0.8, 0.9]}
     for rule, least in [
-        ("token_f1 >= 0.5", 5),
-        ("token_f1.low >= 0", 20),
-        ("token_f1.min >= 0", 5),
-        ("token_f1.drop.point <= 0.1", 5),
-        ("token_f1.delta >= -1", 20),
+        *[("token_f1 >= 0.5", 5), ("token_f1.low >= 0", 20), ("token_f1.min >= 0", 5)],
+        *[("token_f1.drop.point <= 0.1", 5), ("token_f1.delta >= -1", 20)],
     ]:
         found = fm.gate(few, rule, baseline=few)
         assert (found.passed, found[0].reason) == (

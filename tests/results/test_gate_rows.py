@@ -82,11 +82,7 @@ def test_without_a_baseline_missing_rows_count_and_undefined_rows_do_not():
     assert fm.gate({"token_f1": values}, "token_f1.p70 >= 0")[0].value == np.percentile(padded, 70)
     assert fm.gate({"token_f1": values}, "token_f1.std >= 0")[0].value == pytest.approx(np.std(padded))
     for reading, expected in [
-        ("n", 50),
-        ("n_missing", 50),
-        ("n_undefined", 0),
-        ("share_missing", 0.5),
-        ("n_unpaired", 50),
+        *[("n", 50), ("n_missing", 50), ("n_undefined", 0), ("share_missing", 0.5), ("n_unpaired", 50)],
     ]:
         (one,) = fm.gate({"token_f1": values}, f"token_f1.{reading} >= 0")
         assert (one.value, one.met) == (expected, True)
@@ -381,11 +377,8 @@ def test_a_value_means_the_same_in_every_rule_and_column(kind, value):
 def test_missing_values_dates_and_texts_are_named():
     days = pa.array([datetime.date(2024, 1, 1 + n % 3) for n in range(LETTERED)])
     for column, value, n in [
-        (days, "2024-01-02", 20),
-        (KINDS["flags with null"], "null", 1),
-        (KINDS["numbers with null"], "null", 1),
-        (pa.array(["null"] * 10 + [None] * 50), "null", 10),
-        (pa.array(["a, b"] * LETTERED), "*", 60),
+        *[(days, "2024-01-02", 20), (KINDS["flags with null"], "null", 1), (KINDS["numbers with null"], "null", 1)],
+        *[(pa.array(["null"] * 10 + [None] * 50), "null", 10), (pa.array(["a, b"] * LETTERED), "*", 60)],
         (pa.array([2**62 + n % 2 for n in range(LETTERED)]), str(2**62 + 1), 30),
     ]:
         for rule, options in (("token_f1 >= 0", {}), ("token_f1.delta.point >= -1", {"baseline": tables(column)[0]})):
@@ -523,17 +516,11 @@ BOTH = {n for n in range(COUNTED) if n not in MISSING | OLD_MISSING}
 ENGLISH = {n for n in SCORED if LANGUAGES[n % 3] == "en"}
 """Every rule, and the rows that it reads."""
 READ = {
-    "token_f1 >= 0": SCORED,
-    "token_f1.min >= 0": SCORED,
-    "token_f1.low >= 0": SCORED,
-    "token_f1 >= 0 where language=en": ENGLISH,
-    "token_f1.low >= 0 where language=en": ENGLISH,
-    "token_f1.delta.point >= -1": BOTH,
-    "token_f1.drop <= 1": BOTH,
-    "token_f1.drop <= 1 where language=en": BOTH & ENGLISH,
-    "corpus_bleu >= 0": SCORED,
-    "corpus_chrf >= 0": SCORED,
-    "aurc >= 0": SCORED - {4, 8},
+    **{"token_f1 >= 0": SCORED, "token_f1.min >= 0": SCORED, "token_f1.low >= 0": SCORED},
+    **{"token_f1 >= 0 where language=en": ENGLISH, "token_f1.low >= 0 where language=en": ENGLISH},
+    **{"token_f1.delta.point >= -1": BOTH, "token_f1.drop <= 1": BOTH},
+    **{"token_f1.drop <= 1 where language=en": BOTH & ENGLISH, "corpus_bleu >= 0": SCORED},
+    **{"corpus_chrf >= 0": SCORED, "aurc >= 0": SCORED - {4, 8}},
 }
 WITH_COUNTS = {
     "corpus_bleu.drop <= 100": BOTH,

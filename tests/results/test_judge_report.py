@@ -34,15 +34,11 @@ def judged(seed, axis="judge_relevance"):
     pairs = [[None, None] if bad else row.tolist() for bad, row in zip(failed, repeats, strict=True)]
     return pa.table(
         {
-            "id": IDS,
-            "language": [("en", "ru")[n % 2] for n in range(N)],
+            **{"id": IDS, "language": [("en", "ru")[n % 2] for n in range(N)]},
             "answer": [" ".join(["word"] * int(3 * one + n % 2)) for n, one in enumerate(TRUE)],
-            axis: pa.array(scores, from_pandas=True),
-            f"{axis}_status": [row[0] for row in statuses],
-            f"{axis}_prompt_tokens": [10] * N,
-            f"{axis}_completion_tokens": [2] * N,
-            f"{axis}_latency_ms": [float(n) for n in range(N)],
-            f"{axis}_scores": pairs,
+            **{axis: pa.array(scores, from_pandas=True), f"{axis}_status": [row[0] for row in statuses]},
+            **{f"{axis}_prompt_tokens": [10] * N, f"{axis}_completion_tokens": [2] * N},
+            **{f"{axis}_latency_ms": [float(n) for n in range(N)], f"{axis}_scores": pairs},
             f"{axis}_statuses": statuses,
         }
     )
@@ -189,12 +185,8 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     questions = ["yes?", "no?", "tie?", "yes? again", "tie? yes?"]
     table = {
-        "id": list(range(5)),
-        "question": questions,
-        "answer": ["a"] * 5,
-        "other_answer": ["b"] * 5,
-        "contexts": [["c"]] * 5,
-        "reference": ["r"] * 5,
+        **{"id": list(range(5)), "question": questions, "answer": ["a"] * 5, "other_answer": ["b"] * 5},
+        **{"contexts": [["c"]] * 5, "reference": ["r"] * 5},
     }
     with judge_server(reply=_verdict) as judge:
         asked = {"model": "m", "base_url": judge.url, "store": tmp_path / "s.sqlite"}

@@ -119,14 +119,8 @@ JUDGED = {
     for place, row in enumerate(zip(ROWS["relevant_ids"], ROWS["relevance"], strict=True))
 }
 NAMES = {
-    "hit_rate": "success",
-    "reciprocal_rank": "mrr",
-    "retrieval_recall": "recall",
-    "retrieval_precision@1": "P@1",
-    "retrieval_f1@2": "f1@2",
-    "average_precision": "map",
-    "r_precision": "Rprec",
-    "ndcg": "ndcg",
+    **{"hit_rate": "success", "reciprocal_rank": "mrr", "retrieval_recall": "recall", "retrieval_precision@1": "P@1"},
+    **{"retrieval_f1@2": "f1@2", "average_precision": "map", "r_precision": "Rprec", "ndcg": "ndcg"},
 }
 
 

@@ -152,16 +152,11 @@ def frame(labels, start=0.0):
 
 
 LABELS = {
-    "texts": [*"abcdefg"],
-    "numbers": [11, 12, 13, 14, 15, 16, 17],
-    "a part of a frame": pd.RangeIndex(3, 10),
+    **{"texts": [*"abcdefg"], "numbers": [11, 12, 13, 14, 15, 16, 17], "a part of a frame": pd.RangeIndex(3, 10)},
     "days": pd.date_range("2026-01-01", periods=7),
     "two levels": pd.MultiIndex.from_arrays([[*"aabbccd"], [1, 2, 1, 2, 1, 2, 1]]),
-    "fractions": [0.5 * n for n in range(1, 8)],
-    "categories": pd.CategoricalIndex([*"gfedcba"]),
-    "named": pd.Index([*"abcdefg"], name="question"),
-    "intervals": pd.interval_range(0, 7, 7),
-    "one row": ["a"],
+    **{"fractions": [0.5 * n for n in range(1, 8)], "categories": pd.CategoricalIndex([*"gfedcba"])},
+    **{"named": pd.Index([*"abcdefg"], name="question"), "intervals": pd.interval_range(0, 7, 7), "one row": ["a"]},
     "mixed": pd.Index([1, "a", 2, "b", 3, "c", 4], dtype=object),
 }
 
@@ -186,11 +181,8 @@ def test_frames_in_another_order_pair_by_their_index(name):
 @pytest.mark.parametrize(
     ("labels", "others"),
     [
-        ([*"abc"], [*"abd"]),
-        ([1, 2, 3], [2, 3, 4]),
-        (pd.RangeIndex(1, 4), pd.RangeIndex(2, 5)),
-        ([*"abc"], [1, 2, 3]),
-        (pd.date_range("2026-01-01", periods=3), pd.date_range("2026-02-01", periods=3)),
+        *[([*"abc"], [*"abd"]), ([1, 2, 3], [2, 3, 4]), (pd.RangeIndex(1, 4), pd.RangeIndex(2, 5))],
+        *[([*"abc"], [1, 2, 3]), (pd.date_range("2026-01-01", periods=3), pd.date_range("2026-02-01", periods=3))],
     ],
 )
 def test_indexes_that_disagree_are_refused(labels, others):
@@ -239,18 +231,11 @@ def test_any_column_names_systems(values):
 @pytest.mark.parametrize(
     ("name", "values", "is_flag"),
     [
-        ("retries", [0, 1] * 10, False),
-        ("cost_usd", [0.0] * 20, False),
-        ("retries", [0.0, 1.0] * 10, False),
-        ("retries", [1] * 20, False),
-        ("passed", [True, False] * 10, True),
-        ("passed", [True] * 20, True),
-        ("exact_match", [0, 1] * 10, True),
-        ("exact_match", [0.0] * 20, True),
-        ("hit_rate@5", [0.0, 1.0] * 10, True),
-        ("wer", [0.0, 1.0] * 10, False),
-        ("answer_words", [1, 0] * 10, False),
-        ("judge_correctness", [1.0] * 20, False),
+        *[("retries", [0, 1] * 10, False), ("cost_usd", [0.0] * 20, False), ("retries", [0.0, 1.0] * 10, False)],
+        *[("retries", [1] * 20, False), ("passed", [True, False] * 10, True), ("passed", [True] * 20, True)],
+        *[("exact_match", [0, 1] * 10, True), ("exact_match", [0.0] * 20, True)],
+        *[("hit_rate@5", [0.0, 1.0] * 10, True), ("wer", [0.0, 1.0] * 10, False)],
+        *[("answer_words", [1, 0] * 10, False), ("judge_correctness", [1.0] * 20, False)],
     ],
 )
 def test_a_flag_is_declared_and_no_sample_is_taken_for_one(name, values, is_flag, tmp_path):
@@ -284,12 +269,9 @@ def test_a_flag_is_declared_and_no_sample_is_taken_for_one(name, values, is_flag
     [
         ("token_f1", [0.4, 56.7], 1, "between 0 and 1; divide a percentage by 100"),
         ("token_f1", [0.4, -0.1], 1, "between 0 and 1; bring them to that scale"),
-        ("exact_match", [1, 0, 2], 2, "between 0 and 1"),
-        ("bleu", [101.0, 4.0], 0, "between 0 and 100"),
-        ("semantic_similarity", [-1.5], 0, "between -1 and 1"),
-        ("latency_ms", [12.0, -3.0], 1, "0 or more"),
-        ("wer", [1.4, -0.5], 1, "0 or more"),
-        ("judge_correctness", [5, 1, 0], 2, "between 1 and 5"),
+        *[("exact_match", [1, 0, 2], 2, "between 0 and 1"), ("bleu", [101.0, 4.0], 0, "between 0 and 100")],
+        *[("semantic_similarity", [-1.5], 0, "between -1 and 1"), ("latency_ms", [12.0, -3.0], 1, "0 or more")],
+        *[("wer", [1.4, -0.5], 1, "0 or more"), ("judge_correctness", [5, 1, 0], 2, "between 1 and 5")],
         ("ndcg@10", [math.nan, 1.5], 1, "between 0 and 1"),
         ("hallucination", [None, None, 3], 2, "between 0 and 1"),
     ],
@@ -300,11 +282,8 @@ def test_a_score_outside_its_bounds_is_an_error_that_names_it(name, values, row,
     said = rf"row {row}: {name} is .*, but the scores of this metric are {expected}.* or give another name to a column"
     for form in (table, table.to_pandas(), table.to_pydict(), tmp_path / "t.parquet"):
         for read in (
-            fm.summarize,
-            fm.results.summarize_by,
-            lambda scores: fm.gate(scores, f"{name}.high >= 0"),
-            lambda scores: fm.compare([scores, scores]),
-            fm.results.histograms,
+            *[fm.summarize, fm.results.summarize_by, lambda scores: fm.gate(scores, f"{name}.high >= 0")],
+            *[lambda scores: fm.compare([scores, scores]), fm.results.histograms],
             lambda scores: fm.results.side_by_side([scores]),
             lambda scores: fm.validate(scores, [1, 0, 1][: len(values)], metrics=name),
         ):
@@ -387,12 +366,9 @@ def test_a_share_is_of_all_rows(rule, value, n):
 @pytest.mark.parametrize(
     ("rule", "shown"),
     [
-        ("token_f1.drop <= 0.05", "drop 0.3000"),
-        ("token_f1.drop.point <= 0.05", "drop 0.3000"),
-        ("token_f1.drop <= 5%", "drop 75.00%"),
-        ("token_f1.delta >= 0", "change -0.3000"),
-        ("token_f1.not_worse <= 0.05", "drop 0.3000"),
-        ("token_f1.equivalent <= 0.01", "change -0.3000"),
+        *[("token_f1.drop <= 0.05", "drop 0.3000"), ("token_f1.drop.point <= 0.05", "drop 0.3000")],
+        *[("token_f1.drop <= 5%", "drop 75.00%"), ("token_f1.delta >= 0", "change -0.3000")],
+        *[("token_f1.not_worse <= 0.05", "drop 0.3000"), ("token_f1.equivalent <= 0.01", "change -0.3000")],
     ],
 )
 def test_the_worst_segment_of_a_drop_is_that_of_the_largest_drop(rule, shown):

@@ -331,18 +331,12 @@ def test_rows_are_compared_with_those_of_the_run_before(tmp_path):
 
 
 RUN = {
-    "fastmetrics": "0.1.0",
-    "unicode": "14.0.0",
+    **{"fastmetrics": "0.1.0", "unicode": "14.0.0"},
     "scores": {"f1@5": {"metric": "f1", "k": 5}, "squad_f1": {"metric": "squad_f1", "version": 1}},
-    "columns": {"answer": "answer", "reference": "gold"},
-    "keep": ["id"],
-    "order": ["f1@5", "squad_f1"],
-    "kinds": {"answer": "text", "gold": "texts"},
-    "input": {"1 /a.csv": [1000, 10**18], "2 /b.csv": [20, 10**18]},
-    "inputs": {"files": 1, "bytes": 1200, "first": [["a.csv", 1200]], "digest": "y"},
-    "on_error": "fail",
-    "part": [100, 1000],
-    "pyarrow": "23.0.0",
+    **{"columns": {"answer": "answer", "reference": "gold"}, "keep": ["id"], "order": ["f1@5", "squad_f1"]},
+    **{"kinds": {"answer": "text", "gold": "texts"}, "input": {"1 /a.csv": [1000, 10**18], "2 /b.csv": [20, 10**18]}},
+    **{"inputs": {"files": 1, "bytes": 1200, "first": [["a.csv", 1200]], "digest": "y"}, "on_error": "fail"},
+    **{"part": [100, 1000], "pyarrow": "23.0.0"},
 }
 CHANGES = [
     (["fastmetrics"], "0.2.0", "fastmetrics was '0.1.0', is '0.2.0'"),
@@ -499,13 +493,9 @@ def test_a_run_that_may_be_the_last_is_not_left_out(nights):
 
 ALERTS = [
     # rules, code, of a last night at 36/40 after 37/40, 38/40, 39/40 and 1
-    (["token_f1 >= 0.9"], 0),
-    (["token_f1 >= 0.91"], 1),
-    (["drop.point <= 0.0625"], 0),
-    (["drop.point <= 0.0624"], 1),
-    (["drop.point <= 0.0251", "--last", "1"], 0),
-    (["token_f1 >= 0.9 with n >= 41"], 6),
-    (["token_f1 >= 0.9", "--alert", "token_f1.n >= 41"], 1),
+    *[(["token_f1 >= 0.9"], 0), (["token_f1 >= 0.91"], 1), (["drop.point <= 0.0625"], 0)],
+    *[(["drop.point <= 0.0624"], 1), (["drop.point <= 0.0251", "--last", "1"], 0)],
+    *[(["token_f1 >= 0.9 with n >= 41"], 6), (["token_f1 >= 0.9", "--alert", "token_f1.n >= 41"], 1)],
     (["token_f1 => 0.9"], 2),
 ]
 

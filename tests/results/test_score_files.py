@@ -265,11 +265,7 @@ def test_late_numbers_keep_their_values(scored_files, tmp_path):
         {"id": "8", "label": None, "flag": False, "text": "NA", "none": None},
     ]
     assert read_table("l.csv").to_pylist()[1] == {
-        "id": "8",
-        "label": None,
-        "flag": "false",
-        "text": "NA",
-        "none": "null",
+        **{"id": "8", "label": None, "flag": "false", "text": "NA", "none": "null"},
     }
 
 
@@ -319,12 +315,8 @@ CALLS: dict[str, Callable[[str, str], Any]] = {
 def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("runs")
     rows = {
-        "id": list(range(40)),
-        "question": [f"why {number}?" for number in range(40)],
-        "kind": ["a", "b"] * 20,
-        "judge_x": [1.0, 2.0, 4.0, 5.0] * 10,
-        "judge_x_status": ["ok"] * 40,
-        "reference": WORDS * 8,
+        **{"id": list(range(40)), "question": [f"why {number}?" for number in range(40)], "kind": ["a", "b"] * 20},
+        **{"judge_x": [1.0, 2.0, 4.0, 5.0] * 10, "judge_x_status": ["ok"] * 40, "reference": WORDS * 8},
         "retrieved_ids": [["a", "b"]] * 40,
     }
     paths = []

@@ -69,14 +69,7 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     [row] = fm.results.primary_table(path)
     assert (row.run, row.n) == ("monday", 6)
     assert list(row.figures) == [
-        "Faithfulness",
-        "Overlap",
-        "F1",
-        "Tokens",
-        "Latency",
-        "Abstain Rate",
-        "Avg EM",
-        "IDK+Cit Count",
+        *["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate", "Avg EM", "IDK+Cit Count"],
     ]
     assert row.figures["F1"] == summary["token_f1"].mean
     assert row.figures["Tokens"] == np.mean(ROWS["total_tokens"])
@@ -145,11 +138,8 @@ def test_few_rows_have_a_paired_analysis_of_what_they_have(n):
 
 def test_the_suite_primary_has_every_figure_of_the_table():
     rows = {
-        "question": ["Where?", "When?"],
-        "answer": ["Paris [1].", "I don't know."],
-        "reference": ["Paris", "1889"],
-        "contexts": [["It is in Paris."], ["It opened."]],
-        "latency_ms": [1, 2],
+        **{"question": ["Where?", "When?"], "answer": ["Paris [1].", "I don't know."]},
+        **{"reference": ["Paris", "1889"], "contexts": [["It is in Paris."], ["It opened."]], "latency_ms": [1, 2]},
         "total_tokens": [5, 6],
     }
     alike = fm.Embedder(lambda texts: np.ones((len(texts), 2)))

@@ -227,13 +227,9 @@ def test_fixed_threshold_follows_the_better_direction() -> None:
 
 KINDS = {"passed": [True, False, None, True], "stars": [5, 1, 3, None], "fit": [0.875, 0.125, 0.5, 0.75]}
 FORMS = {
-    "dict": dict,
-    "pandas": lambda columns: pd.DataFrame(columns).convert_dtypes(),
-    "objects": lambda columns: pd.DataFrame(columns, dtype=object),
-    "polars": pl.DataFrame,
-    "lazy": pl.LazyFrame,
-    "arrow": pa.table,
-    "rows": lambda columns: pl.DataFrame(columns).to_dicts(),
+    **{"dict": dict, "pandas": lambda columns: pd.DataFrame(columns).convert_dtypes()},
+    **{"objects": lambda columns: pd.DataFrame(columns, dtype=object), "polars": pl.DataFrame, "lazy": pl.LazyFrame},
+    **{"arrow": pa.table, "rows": lambda columns: pl.DataFrame(columns).to_dicts()},
     "batches": lambda columns: pa.table(columns).to_batches(max_chunksize=2),
     "narrow": lambda columns: pa.table({**columns, "stars": pa.array(columns["stars"], pa.uint8())}),
 }
@@ -432,14 +428,9 @@ def test_ids_of_different_types_and_names() -> None:
 @pytest.mark.parametrize(
     "labels",
     [
-        [0, None, 1, 1],
-        np.array([0, math.nan, 1, 1]),
-        pa.array([False, None, True, True]),
-        pa.chunked_array([[0, None], [1, 1]]),
-        pd.Series([0, None, 1, 1]),
-        pl.Series([0, None, 1, 1]),
-        {"correct": [0, None, 1, 1]},
-        pl.DataFrame({"correct": [0, None, 1, 1], "who": ["a", "b", "c", "d"]}),
+        *[[0, None, 1, 1], np.array([0, math.nan, 1, 1]), pa.array([False, None, True, True])],
+        *[pa.chunked_array([[0, None], [1, 1]]), pd.Series([0, None, 1, 1]), pl.Series([0, None, 1, 1])],
+        *[{"correct": [0, None, 1, 1]}, pl.DataFrame({"correct": [0, None, 1, 1], "who": ["a", "b", "c", "d"]})],
         [pa.table({"correct": [0, None]}), pa.table({"correct": [1, 1]})],
     ],
 )

@@ -111,13 +111,7 @@ def files(tmp_path, monkeypatch):
 
 def test_program_writes_worst_rows(files):
     arguments = (
-        "summarize",
-        "other.parquet",
-        "--worst",
-        "token_f1",
-        "--answers",
-        "answers.jsonl",
-        "--baseline",
+        *["summarize", "other.parquet", "--worst", "token_f1", "--answers", "answers.jsonl", "--baseline"],
         "scores.parquet",
     )
     assert program(*arguments, "-o", "rows.parquet", "-n", "5").out == "5 rows: rows.parquet\n"
@@ -225,15 +219,7 @@ def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatc
     done = program("summarize", "scores.parquet", "--worst", "my_score", "--better", "my_score=lower", "-n", "1")
     assert (done.code, done.out.splitlines()[0]) == (0, "b  my_score 0.9000")
     changes = (
-        "summarize",
-        "other.parquet",
-        "--worst",
-        "my_score",
-        "--baseline",
-        "scores.parquet",
-        "-n",
-        "1",
-        "-o",
+        *["summarize", "other.parquet", "--worst", "my_score", "--baseline", "scores.parquet", "-n", "1", "-o"],
         "rows.jsonl",
     )
     assert program(*changes).code == 2
@@ -249,11 +235,8 @@ def test_other_questions_under_one_id_are_compared_on_request():
 
 
 UNNAMED = {
-    "question": ["Who?", "Where?", "When?", "Why?"],
-    "reference": ["Ann", "here", "now", "because"],
-    "answer": ["Ann", "there", "now or never", "no"],
-    "nr": [7, 8, 9, 10],
-    "language": ["en", "ru", "en", "ru"],
+    **{"question": ["Who?", "Where?", "When?", "Why?"], "reference": ["Ann", "here", "now", "because"]},
+    **{"answer": ["Ann", "there", "now or never", "no"], "nr": [7, 8, 9, 10], "language": ["en", "ru", "en", "ru"]},
     "team of authors": ["a", "b", None, "d"],
 }
 

@@ -97,16 +97,13 @@ OPTIONS: list[dict[str, Any]] = [
     *[{"overwrite": True}],
 ]
 COLUMNS: list[tuple[Any, ...]] = [
-    (([["a"], [1]], [["a"], ["b"]]), "retrieved_ids"),
-    (([["a"]], [[1]]), "retrieved_ids", "relevant_ids"),
+    *[(([["a"], [1]], [["a"], ["b"]]), "retrieved_ids"), (([["a"]], [[1]]), "retrieved_ids", "relevant_ids")],
     (([["a", None]], [["a"]]), "retrieved_ids", "row 0"),
     (([[], ["a"], [], [None, "d"]], [["a"]] * 4), "retrieved_ids", "row 3"),
-    ((["a"], [["a"]]), "retrieved_ids", "string"),
-    (([["a"]], [["a"]], [[1, 2]]), "relevance", "row 0", "1", "2"),
+    *[((["a"], [["a"]]), "retrieved_ids", "string"), (([["a"]], [["a"]], [[1, 2]]), "relevance", "row 0", "1", "2")],
     (([["a"]], [["a"]], [[None]]), "relevance", "row 0"),
     (([["a"]] * 3, [["a"], None, ["b"]], [[1.0], [2.0], [math.nan]]), "relevance", "row 2"),
-    (([["a"]], [["a"], ["b"]]), "length"),
-    (([[2**64 - 1]], [[1]]), "retrieved_ids", "64"),
+    *[(([["a"]], [["a"], ["b"]]), "length"), (([[2**64 - 1]], [[1]]), "retrieved_ids", "64")],
     ((np.array([[2**64 - 1]], np.uint64), [[1]]), "2**63"),
 ]
 FLOATS = [
@@ -134,11 +131,8 @@ BROKEN: list[tuple[Any, ...]] = [
     ("run.txt", b"q Q0 \xff\xfe 1 2.0 t\n", FileFormatError, "UTF-8"),
     ("qrels", "q 0 a 1\n", FileFormatError, "line 1", "judgements"),
     (
-        "mteb.json",
-        json.dumps({"mteb_model_meta": {}, "en": {"test": {}, "dev": {}}, "ru": {}}),
-        FileFormatError,
-        "en/test",
-        "en/dev",
+        *["mteb.json", json.dumps({"mteb_model_meta": {}, "en": {"test": {}, "dev": {}}, "ru": {}}), FileFormatError],
+        *["en/test", "en/dev"],
     ),
 ]
 QRELS: list[tuple[Any, ...]] = [

@@ -24,16 +24,9 @@ KNOWN = {fold(name) for family in FAMILIES for name in family.names}
 CLAIMED = [name for name in REGISTRY if fold(name) in KNOWN]
 
 VALUES = {
-    "cutoff": (2, 7),
-    "rel": (1, 2, 3),
-    "judged_only": (True,),
-    "recall": (0.1, 0.5, 1.0),
-    "dcg": ("log2", "exp-log2"),
-    "gains": ({0: 1, 1: 4}, {3: 0}),
-    "beta": (0.5, 2.0),
-    "relative": (True,),
-    "p": (0.3, 0.9),
-    "normalize": (False,),
+    **{"cutoff": (2, 7), "rel": (1, 2, 3), "judged_only": (True,), "recall": (0.1, 0.5, 1.0)},
+    **{"dcg": ("log2", "exp-log2"), "gains": ({0: 1, 1: 4}, {3: 0}), "beta": (0.5, 2.0), "relative": (True,)},
+    **{"p": (0.3, 0.9), "normalize": (False,)},
 }
 """Values of every parameter of the measures."""
 

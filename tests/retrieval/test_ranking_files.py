@@ -111,12 +111,9 @@ def test_every_format_holds_the_same_rows(tmp_path, name):
 @pytest.mark.parametrize(
     "convert",
     [
-        lambda t: t,
-        lambda t: t.to_batches()[0],
-        lambda t: pa.RecordBatchReader.from_batches(t.schema, t.to_batches()),
-        lambda t: t.to_pandas(),
-        pl.DataFrame,
-        lambda t: t.to_pydict(),
+        *[lambda t: t, lambda t: t.to_batches()[0]],
+        *[lambda t: pa.RecordBatchReader.from_batches(t.schema, t.to_batches()), lambda t: t.to_pandas()],
+        *[pl.DataFrame, lambda t: t.to_pydict()],
         lambda t: t.set_column(0, "query", t[0].cast(pa.dictionary(pa.int8(), pa.string()))),
         lambda t: t.cast(pa.schema([("query", pa.string_view()), ("pid", pa.large_string()), ("sim", pa.float64())])),
     ],

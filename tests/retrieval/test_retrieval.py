@@ -28,12 +28,9 @@ from tests.reference import retrieval as reference
 METRICS = [
     (name, {"k": k, "relevance_level": level}, define)
     for name, define in (
-        ("hit_rate", reference.success),
-        ("reciprocal_rank", reference.reciprocal_rank),
-        ("retrieval_recall", reference.recall),
-        ("retrieval_precision", reference.precision),
-        ("retrieval_f1", reference.f1),
-        ("average_precision", reference.average_precision),
+        *[("hit_rate", reference.success), ("reciprocal_rank", reference.reciprocal_rank)],
+        *[("retrieval_recall", reference.recall), ("retrieval_precision", reference.precision)],
+        *[("retrieval_f1", reference.f1), ("average_precision", reference.average_precision)],
     )
     for k in (None, 1, 3, 50)
     for level in (1, 2)

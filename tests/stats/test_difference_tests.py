@@ -594,11 +594,7 @@ def test_an_interval_that_does_not_exist_claims_nothing():
     tally = simulation.Tally()
     tally.interval(0.5, math.nan, math.nan, None)
     assert tally["interval"].to_dict() == {
-        "trials": 1,
-        "wrong": 0.0,
-        "noted": 1.0,
-        "unnoted_wrong": 0.0,
-        "notes": {"no interval": 1.0},
+        **{"trials": 1, "wrong": 0.0, "noted": 1.0, "unnoted_wrong": 0.0, "notes": {"no interval": 1.0}},
     }
 
 

@@ -53,21 +53,13 @@ ERRORS: list[tuple[Any, ...]] = [
     *[
         (f"kappa: order {order}", lambda order=order: words(order), OptionError, "order")
         for order in (
-            ["poor", "good"],
-            ["poor", "fair", "good", "poor"],
-            [],
-            "poor",
-            [1],
-            ["poor", "fair", None, "good"],
+            *[["poor", "good"], ["poor", "fair", "good", "poor"], [], "poor", [1], ["poor", "fair", None, "good"]],
         )
     ],
     *[
         (
-            f"kappa: {weights} without order",
-            lambda weights=weights: words(None, weights),
-            OptionError,
-            "weights",
-            "order",
+            *[f"kappa: {weights} without order", lambda weights=weights: words(None, weights), OptionError],
+            *["weights", "order"],
         )
         for weights in ("linear", "quadratic")
     ],

@@ -83,11 +83,8 @@ def test_kappa_uses_units_rated_by_both() -> None:
 @pytest.mark.parametrize(
     "column",
     [
-        np.array([True, False, True]),
-        pd.Series([True, False, True]),
-        pl.Series([1, 0, 1]),
-        pa.chunked_array([[1, 0], [1]]),
-        pa.array(["b", "a", "b"]).dictionary_encode(),
+        *[np.array([True, False, True]), pd.Series([True, False, True]), pl.Series([1, 0, 1])],
+        *[pa.chunked_array([[1, 0], [1]]), pa.array(["b", "a", "b"]).dictionary_encode()],
         pa.array(["b", "a", "b"], pa.large_string()),
     ],
 )
@@ -116,22 +113,16 @@ LONG = [
 ]
 
 TABLES = {
-    "dict": dict(NAMES),
-    "dict with ids": {"ID": [7, 8, 9, 10, 11], **NAMES},
-    "pandas": pd.DataFrame(NAMES),
+    **{"dict": dict(NAMES), "dict with ids": {"ID": [7, 8, 9, 10, 11], **NAMES}, "pandas": pd.DataFrame(NAMES)},
     "pandas with an index": pd.DataFrame({"qid": [1, 2, 3, 4, 5], **NAMES}, index=[9, 8, 7, 6, 5]),
     "pandas nullable": pd.DataFrame(NAMES).convert_dtypes(),
     "pandas long": pd.DataFrame(LONG).pivot(index="unit", columns="rater", values="rating"),
-    "polars": pl.DataFrame({"query_id": ["a", "b", "c", "d", "e"], **NAMES}),
-    "polars lazy": pl.LazyFrame(NAMES),
+    **{"polars": pl.DataFrame({"query_id": ["a", "b", "c", "d", "e"], **NAMES}), "polars lazy": pl.LazyFrame(NAMES)},
     "polars long": pl.DataFrame(LONG).pivot("rater", index="unit", values="rating").drop("unit"),
     "arrow": pa.table(NAMES),
     "arrow of pandas": pa.Table.from_pandas(pd.DataFrame(NAMES, index=[0.5, 1.5, 2.5, 3.5, 4.5])),
-    "record batch": pa.RecordBatch.from_pydict(NAMES),
-    "batches": pa.table(NAMES).to_batches(max_chunksize=2),
-    "rows": pl.DataFrame(NAMES).to_dicts(),
-    "columns": [ANN, BOB, CAT],
-    "array": np.array([ANN, BOB, CAT], float),
+    **{"record batch": pa.RecordBatch.from_pydict(NAMES), "batches": pa.table(NAMES).to_batches(max_chunksize=2)},
+    **{"rows": pl.DataFrame(NAMES).to_dicts(), "columns": [ANN, BOB, CAT], "array": np.array([ANN, BOB, CAT], float)},
     "chunks": [pa.chunked_array([column[:2], column[2:]], pa.int64()) for column in (ANN, BOB, CAT)],
 }
 

@@ -29,18 +29,9 @@ from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.program import program
 
 VALUES = (
-    "avg_nn_distance",
-    "std_nn_distance",
-    "density_score",
-    "avg_spread",
-    "max_spread",
-    "spread_std",
-    "effective_dimensionality",
-    "avg_pairwise_distance",
-    "std_pairwise_distance",
-    "min_pairwise_distance",
-    "max_pairwise_distance",
-    "total_samples",
+    *["avg_nn_distance", "std_nn_distance", "density_score", "avg_spread", "max_spread", "spread_std"],
+    *["effective_dimensionality", "avg_pairwise_distance", "std_pairwise_distance", "min_pairwise_distance"],
+    *["max_pairwise_distance", "total_samples"],
 )
 
 
@@ -59,18 +50,11 @@ def oracle(matrix, metric, k):
     spread = np.linalg.norm(rows - rows.mean(axis=0), axis=1)
     held = np.cumsum(np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False) ** 2)
     return {
-        "total_samples": len(rows),
-        "avg_nn_distance": near.mean(),
-        "std_nn_distance": near.std(),
-        "density_score": 1 / (near.mean() + 1e-12),
-        "avg_spread": spread.mean(),
-        "max_spread": spread.max(),
-        "spread_std": spread.std(),
-        "effective_dimensionality": int(np.searchsorted(held / held[-1], 0.95) + 1),
-        "avg_pairwise_distance": pairs.mean(),
-        "std_pairwise_distance": pairs.std(),
-        "min_pairwise_distance": pairs.min(),
-        "max_pairwise_distance": pairs.max(),
+        **{"total_samples": len(rows), "avg_nn_distance": near.mean(), "std_nn_distance": near.std()},
+        **{"density_score": 1 / (near.mean() + 1e-12), "avg_spread": spread.mean(), "max_spread": spread.max()},
+        **{"spread_std": spread.std(), "effective_dimensionality": int(np.searchsorted(held / held[-1], 0.95) + 1)},
+        **{"avg_pairwise_distance": pairs.mean(), "std_pairwise_distance": pairs.std()},
+        **{"min_pairwise_distance": pairs.min(), "max_pairwise_distance": pairs.max()},
     }
 
 

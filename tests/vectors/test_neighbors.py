@@ -49,13 +49,9 @@ def recall(found, truth):
 def rows_of(kind, rows, dim, rng):
     normal = rng.standard_normal((rows, dim))
     return {
-        "plain": normal,
-        "tied": rng.integers(-1, 2, (rows, dim)).astype(float),
-        "duplicated": normal[rng.integers(0, max(1, rows // 6), rows)],
-        "tight": 3 + 1e-4 * normal,
-        "tiny": 1e-30 * normal,
-        "large": 1e18 * normal,
-        "uneven": normal * 10.0 ** rng.integers(-3, 4, (rows, 1)),
+        **{"plain": normal, "tied": rng.integers(-1, 2, (rows, dim)).astype(float)},
+        **{"duplicated": normal[rng.integers(0, max(1, rows // 6), rows)], "tight": 3 + 1e-4 * normal},
+        **{"tiny": 1e-30 * normal, "large": 1e18 * normal, "uneven": normal * 10.0 ** rng.integers(-3, 4, (rows, 1))},
         "zeros": normal * (rng.random((rows, 1)) > 0.3),
     }[kind]
 

@@ -188,18 +188,8 @@ def test_other_commands_read_vectors_of_a_table(chunks: Database, vectors: Any, 
 def test_the_command_writes_rankings(chunks: Database, vectors: Any, tmp_path: Path) -> None:
     output = tmp_path / "rankings.parquet"
     done = program(
-        "vectors",
-        "search",
-        chunks.address(),
-        vectors[3],
-        "--table",
-        "chunks",
-        "-k",
-        30,
-        "--pgvector",
-        "ef_search=20",
-        "-o",
-        output,
+        *("vectors", "search", chunks.address(), vectors[3], "--table", "chunks", "-k", 30, "--pgvector"),
+        *("ef_search=20", "-o", output),
     )
     assert done.code == 0, done.err
     assert "chunks_embedding_idx" in done.out

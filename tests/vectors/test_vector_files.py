@@ -61,11 +61,8 @@ def test_bytes_after_the_array_are_an_error(tmp_path: Path) -> None:
 ROWS = np.random.default_rng(7).random((30, 4))
 TABLE = {"id": [f"q{row}" for row in range(30)], "note": ["x"] * 30, "embedding": ROWS.tolist()}
 KINDS = {
-    "dict": lambda: TABLE,
-    "rows": lambda: pa.table(TABLE).to_pylist(),
-    "arrow": lambda: pa.table(TABLE),
-    "batches": lambda: pa.table(TABLE).to_reader(max_chunksize=7),
-    "pandas": lambda: pd.DataFrame(TABLE),
+    **{"dict": lambda: TABLE, "rows": lambda: pa.table(TABLE).to_pylist(), "arrow": lambda: pa.table(TABLE)},
+    **{"batches": lambda: pa.table(TABLE).to_reader(max_chunksize=7), "pandas": lambda: pd.DataFrame(TABLE)},
     "polars": lambda: pl.DataFrame(TABLE),
 }
 
