@@ -37,14 +37,6 @@ def test_nulls_are_missing_and_counted(tmp_path):
     assert next(line for line in lines if line[0] == "token_f1")[-2:] == ["1", "3"]
 
 
-def test_a_header_alone_gives_no_rows_and_every_metric(tmp_path):
-    (tmp_path / "t.csv").write_text("id,answer,reference\n")
-    assert scored("t.csv", *METRICS) == {"id": [], "token_f1": [], "exact_match": []}
-    printed = program("summarize", "o.parquet").out
-    assert printed.count("–") == 9
-    assert "token_f1" in printed
-
-
 @pytest.mark.parametrize("line", ['{"id": 3, "answer"', b'{"id": 3, "answer": "\xff"}', {"answer": {"a": 7}}])
 def test_bad_lines_are_set_aside_and_counted(tmp_path, line):
     jsonl(tmp_path / "t.jsonl", GOOD, {**GOOD, "id": 2}, line, {**GOOD, "id": 4}, {"id": 5, "reference": {"a": 8}})

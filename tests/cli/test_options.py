@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.cli.commands import COMMANDS, all_commands
 from fastmetrics.cli.options import Arguments, OptionsOf, Spelling, flat, name_list, pairs
 from fastmetrics.tables.input_files import ReadSettings
 from tests.support.goldens import refused
@@ -70,16 +69,6 @@ def test_a_function_makes_the_options_of_a_command(capsys: pytest.CaptureFixture
     assert (options["width"].default, options["order"].default) == (80, "up")
     command(rows="r", marks="-", order=options["order"].default, width=9)
     assert capsys.readouterr().out == "('r', '-', 'up', Settings(width=9))\n"
-
-
-def test_every_option_says_what_it_means_and_names_no_other_command() -> None:
-    names = {name for name in COMMANDS if " " in name} | {"profile one", "of compare", "of validate"}
-    for name, command in all_commands().items():
-        for option, parameter in inspect.signature(command).parameters.items():
-            text = parameter.annotation.__metadata__[0].help
-            assert text, (name, option)
-            named = [other for other in names if re.search(rf"\b{other}\b", text)]
-            assert not named or (name, option) in {("report", "usage")} or "written by" in text, (name, option, named)
 
 
 def test_an_unknown_option_of_no_way_is_none() -> None:

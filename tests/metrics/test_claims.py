@@ -574,10 +574,6 @@ def test_date_matches_on_all_its_parts() -> None:
 
 NAMES = ("novel_word_rate", "novel_bigram_rate", "novel_name_rate", "novel_number_rate", "negation_mismatch")
 WORDS = ["not", "isn't", "ISN’T", "T", "won't", "dont", "never", "не", "никогда", "open", "opened", "Музей", "ǅ", "İx"]
-sentences_of_novelty = st.lists(st.tuples(st.sampled_from(PIECES + WORDS * 3), st.sampled_from(GAPS)), max_size=14).map(
-    lambda pairs: "".join(piece + gap for piece, gap in pairs)
-)
-texts_of_novelty = st.one_of(sentences_of_novelty, sentences_of_novelty, strategies.texts)
 
 
 @given(rows)

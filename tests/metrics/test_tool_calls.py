@@ -21,8 +21,6 @@ from tests.support.goldens import tables
 
 TABLES = tables("tool_calls")
 
-NAMED = {"a": 1, "b": "x"}
-TEXT = json.dumps(NAMED)
 SHAPES: list[Any] = TABLES["shapes"]
 
 

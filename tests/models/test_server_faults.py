@@ -1,4 +1,4 @@
-"""Replies below the protocol: each kind has a status and a reason, without secrets, escape sequences and tracebacks."""
+"""Servers that misbehave, one fault at a time and by the attack of scripts/attack_calls."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ from fastmetrics.models.clients import LONGEST_WAIT, retry_after
 from tests.support import rogue_server as rogue
 from tests.support.goldens import refused
 from tests.support.judge_server import client_file, completion, judge_server, with_client
-from tests.support.program import ENVIRONMENT, jsonl, program
+from tests.support.program import ENVIRONMENT, ROOT, jsonl, program
 from tests.support.rogue_server import LONG_WAITS, MODES, rogue_server
 
 SECRET = "sk-Zy9876543210/abc"
@@ -354,3 +354,15 @@ def test_refused_connection_is_no_missing_file(tmp_path):
     common += ["--client", client_file(tmp_path, tries=1)]
     done = program("judge", "run", path, "-o", tmp_path / "o.csv", *common, "--store", tmp_path / "s.sqlite")
     assert (done.code, "All connection attempts failed" in done.err) == (7, True)
+
+
+SCRIPT = ROOT / "scripts" / "attack_calls"
+
+
+@pytest.mark.full
+def test_drawn_modes_are_survived(full):
+    modes = 5 if full else 1
+    run = [sys.executable, SCRIPT, "--modes", str(modes), "--seed", "2"]
+    done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=600)
+    said = f"seed 2: {modes} modes tried, {modes} survived ({2 * modes} runs, "
+    assert (done.returncode, done.stdout.startswith(said)) == (0, True), done

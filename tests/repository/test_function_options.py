@@ -518,7 +518,7 @@ SHOWN_NOWHERE = {
         f"project {option}": "is of layouts by PaCMAP and UMAP: tests/vectors/test_layouts.py"
         for option in ("method", "sample", "seed")
     },
-    "answer retry": "asks a model again: tests/models/test_judge_kinds.py",
+    "answer retry": "asks a model again: tests/models/test_rubrics.py",
 }
 """Options, alone or with their function, that show in no result here, and where they are tested."""
 ELSEWHERE = {

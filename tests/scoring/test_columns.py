@@ -32,7 +32,6 @@ from tests.support.table_files import read
 
 ALIASES = [(column.name, alias) for column in COLUMNS.values() for alias in column.aliases]
 PAIRS = [(name, one, other) for name, one in ALIASES for of, other in ALIASES if of == name and one < other]
-OWN = [(column.name, f"{column.name}s".replace("ss", "s")) for column in COLUMNS.values()]
 
 
 def test_canonical_name_precedes_alias_except_plural():

@@ -9,9 +9,8 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from tests.metrics.test_plugins import OWN
-from tests.support.doc_snippets import snippets
+from tests.support.clusters import METRICS, bits, rows, snippets
 from tests.support.goldens import refused
-from tests.support.many_rows import METRICS, bits, rows
 from tests.support.program import ENVIRONMENT
 
 pytest.importorskip("pyspark")

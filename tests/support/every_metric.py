@@ -31,7 +31,7 @@ from tests.reference import (
     writing,
 )
 from tests.reference.abstention import Refusing
-from tests.support.edge_tokens import EDGE_TOKENS
+from tests.support.strategies import EDGE_TOKENS
 
 TALK = [
     *EDGE_TOKENS,

@@ -11,11 +11,8 @@ import pytest
 from typer.models import OptionInfo
 
 from fastmetrics.cli.commands import all_commands
-from tests.support.attacked_commands import OUTPUTS, WRITERS
-from tests.support.file_attack_modes import MODES
-from tests.support.file_attacks import Attacker
-from tests.support.fuzz_mutations import mutate
-from tests.support.fuzz_seeds import all_seeds
+from tests.support.file_attacks import MODES, OUTPUTS, WRITERS, Attacker
+from tests.support.fuzz import all_seeds, mutate
 from tests.support.judge_server import judge_server
 from tests.support.program import ENVIRONMENT, ROOT, name_of, program
 

@@ -8,9 +8,7 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError
 from fastmetrics.tables.opening import open_source
-from tests.support.goldens import refused
 from tests.support.program import program
 from tests.support.table_files import write
 
@@ -79,20 +77,11 @@ def test_foreign_metadata_raise_with_file_name(tmp_path, said):
     assert "metadata" in done.err
 
 
-NUMBERED = pd.DataFrame([["in Paris", "Paris"]])
-
-
 def test_single_reference_among_lists_is_a_list_of_one(tmp_path):
     rows = [{"answer": "a", "reference": one} for one in ("a", ["b", "a"], None, [])]
     expected = [1.0, 1.0, None, None]
     assert fm.score(rows, ["token_f1"])["token_f1"].to_pylist() == expected
     assert fm.score(pd.DataFrame(rows), ["token_f1"])["token_f1"].to_pylist() == expected
-
-
-def test_pandas_columns_with_numeric_names():
-    made = fm.score(NUMBERED, ["token_f1"], columns={"answer": 0, "reference": 1})
-    assert made["token_f1"].to_pylist() == [pytest.approx(2 / 3)]
-    refused(ColumnError, "canonical", fm.score, NUMBERED, ["token_f1"], columns=["answer"])
 
 
 def test_string_option_equals_list_of_one_name(tmp_path):

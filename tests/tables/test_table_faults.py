@@ -234,13 +234,13 @@ def test_encrypted_columns_are_refused(tmp_path):
 
 def test_lines_that_each_bring_a_new_name_are_read_in_proportion(tmp_path):
     path = tmp_path / "rows.jsonl"
-    lines = ({"id": n, "answer": "a b", f"k{n}": 1, "meta": {f"m{n}": 1}, "pad": "x" * 40} for n in range(20_000))
+    lines = ({"id": n, "answer": "a b", f"k{n}": 1, "meta": {f"m{n}": 1}, "pad": "x" * 40} for n in range(5_000))
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     source = open_source(path)
     assert 100 < len(source.schema) <= 1000
-    batches = [chunk.batch for chunk in source.chunks(source.select({"answer": "text", "k19999": "number"}))]
-    assert sum(batch.num_rows for batch in batches) == 20_000
-    assert sum(len(batch["k19999"]) - batch["k19999"].null_count for batch in batches) == 1
+    batches = [chunk.batch for chunk in source.chunks(source.select({"answer": "text", "k4999": "number"}))]
+    assert sum(batch.num_rows for batch in batches) == 5_000
+    assert sum(len(batch["k4999"]) - batch["k4999"].null_count for batch in batches) == 1
     path.write_text("".join(json.dumps({f"c{n}": n for n in range(600)}) + "\n" for _ in range(300)))
     assert len(open_source(path).schema) == 600, "of a wide table all columns are listed"
 

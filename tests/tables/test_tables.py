@@ -178,7 +178,8 @@ def test_memory_is_bounded_for_a_cell_of_10_megabytes(tmp_path, name):
 
 def test_repeated_long_cell_is_read_in_small_batches(tmp_path):
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"contexts": pa.array(["c" * 500_000]).take(pa.array(np.zeros(400, int)))}), path)
+    cells = pa.DictionaryArray.from_arrays(np.zeros(400, np.int32), ["c" * 500_000])
+    pq.write_table(pa.table({"contexts": cells}), path, store_schema=False)  # 200 MB of text, were they not one cell
     source = open_source(path)
     first = next(iter(source.chunks(source.select({"contexts": "texts"}))))
     assert first.batch.nbytes < 32 << 20

@@ -25,7 +25,7 @@ from fastmetrics.text.phrases import compile_phrases
 from fastmetrics.text.text_keys import is_utf8, signs_of
 from fastmetrics.text.tokenize import Vocabularies, Vocabulary
 from tests.reference.text import CONVENTIONS as REFERENCES
-from tests.support.edge_tokens import EDGE_TOKENS
+from tests.support.strategies import EDGE_TOKENS
 
 SECRET = (0, 1)
 """A secret under which the hash can be inverted: the upper half of a product of letters can be chosen."""

@@ -1,8 +1,10 @@
-"""A table of rows with nasty text, nulls, lists and odd numbers, and tables held against each other by their bits."""
+"""What tests of Ray and Spark share: many rows, and the lines of the docs that run there."""
 
 from __future__ import annotations
 
 import random
+import re
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -41,3 +43,14 @@ def bits(table: pa.Table) -> dict[str, list[object]]:
         name: [value.hex() if isinstance(value, float) else value for value in ordered[name].to_pylist()]
         for name in ordered.schema.names
     }
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def snippets(page: str, heading: str) -> list[str]:
+    """The Python in a section of a page."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    section = re.search(rf"^(#+) {re.escape(heading)}\n(.*?)(?=^\1 |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert section is not None, heading
+    return re.findall(r"^```python\n(.*?)^```$", section[2], re.MULTILINE | re.DOTALL)
