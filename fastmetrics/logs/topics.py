@@ -74,6 +74,44 @@ def assigned(units: Units, centres: Units, threads: int) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *blocks])
 
 
+MOST, FEWEST = 20, 3
+"""The most topics that are tried if no number is given, and the questions of a topic below which it counts as none."""
+_FEW_ROWS = 2_000
+"""The questions by which numbers of topics are compared."""
+
+
+def number_of_topics(units: Units, seed: int) -> tuple[int, float]:
+    """The number of clusters with the greatest mean silhouette, of 2 to 20 and at most a fifth of the distinct rows.
+
+    The silhouette of a row is (b - a) / max(a, b), with a the mean distance to its own cluster and b to the nearest
+    other one (Rousseeuw 1987); 0 in a cluster of fewer than three rows, so that twins make no topic.  They are those of
+    an even sample of 2,000 rows.  Of equal numbers the least counts; 1 if none is above 0.
+    """
+    rng = np.random.default_rng(seed)
+    rows = units if len(units) <= _FEW_ROWS else units[np.sort(rng.choice(len(units), _FEW_ROWS, replace=False))]
+    n, best = len(rows), (0.0, -1)
+    most = min(MOST, len(np.unique(rows, axis=0)) // 5)
+    if most < 2:
+        return 1, math.nan
+    with one_blas_thread():
+        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        distances = np.sqrt(np.maximum(squares[:, None] + squares - 2.0 * (rows.astype(np.float64) @ rows.T), 0.0))
+        np.fill_diagonal(distances, 0.0)
+    for k in range(2, most + 1):
+        labels, _ = clusters(rows, k, seed, 1)
+        sizes = np.bincount(labels, minlength=k)
+        with one_blas_thread():
+            sums = distances @ np.eye(k)[labels]
+        own = sums[np.arange(n), labels] / np.maximum(sizes[labels] - 1, 1)
+        others = np.where(sizes > 0, sums / np.maximum(sizes, 1), np.inf)
+        others[np.arange(n), labels] = np.inf
+        nearest = others.min(axis=1)
+        larger = np.maximum(own, nearest)
+        silhouettes = np.divide(nearest - own, larger, out=np.zeros(n), where=np.isfinite(larger) & (larger > 0))
+        best = max(best, (round(float(np.where(sizes[labels] < FEWEST, 0.0, silhouettes).mean()), 6), -k))
+    return (-best[1], best[0]) if best[0] > 0 else (1, math.nan)
+
+
 # The typical words and questions of a topic.
 
 
@@ -164,6 +202,8 @@ class Topics(Shown):
     assignment: pa.Table = field(repr=False)
     empty: int = 0
     """The clusters that are nearest to no question, which are no topics."""
+    silhouette: float | None = None
+    """The mean silhouette by which the number of topics was chosen; None if it was given, or is 1."""
 
     def to_arrow(self) -> pa.Table:
         """One row per topic."""
@@ -191,6 +231,7 @@ class Topics(Shown):
         """Notes on the data behind the figures."""
         return said(
             Note("topics", n=self.questions, topics=len(self.topics), seed=self.seed),
+            self.silhouette is not None and Note("topics_chosen", silhouette=self.silhouette),
             self.empty and Note("empty_clusters", n=self.empty, of=self.k),
             not self.empty and len(self.topics) < self.k and Note("few_questions", n=self.k),
             Note("failures", what=self.failure) if self.failure else Note("no_failures"),
@@ -199,15 +240,13 @@ class Topics(Shown):
 
 
 UNANSWERED = "unanswered"
-_MOST = 20
-"""The most topics, if no number of them is given."""
 
 
 def topic_coverage(
     log: shared.Log,
     *,
     topics: Annotated[
-        int | None, Help("Number of topics; by default the root of half the number of questions, at most 20.")
+        int | None, Help("Number of topics; by default the one of 2 to 20 that divides the questions best.")
     ] = None,
     embedder: shared.Embedder = None,
     cache: shared.Cache = None,
@@ -228,8 +267,9 @@ def topic_coverage(
     """Cluster the questions of a log into topics, count what the knowledge base has on each, and list the gaps.
 
     ``log`` has a column ``question`` or ``question_embedding``.  k-means (FAISS, the best of 5 runs on an even sample
-    of 50,000 questions) finds at most ``topics`` clusters of the unit vectors,
-    by default √(n/2) of n questions, at most 20 (Mardia, Kent and Bibby 1979).  A ``seed`` gives the same topics.
+    of 50,000 questions) finds at most ``topics`` clusters of the unit vectors, by default the number from 2 to 20, of at
+    least five questions each on average, with the greatest mean silhouette (Rousseeuw 1987) of a sample of 2,000, in
+    which a topic of fewer than three questions counts 0.  A ``seed`` gives the same topics.
 
     A topic has its number of questions, samples of all and of the failed ones, typical words by class-based TF-IDF
     (count in the topic · ln(1 + mean number of words per topic / count in all topics), without stop words), the number
@@ -259,7 +299,9 @@ def topic_coverage(
     how, needed = Columns(columns, schema, reading or PLAIN), ["answer"] if failure == UNANSWERED else []
     table, vectors = with_vectors(log, needed, ("answer", "retrieved_ids"), how, embedder, cache, more_columns)
     has = set(table.column_names)
-    topics = topics or max(1, min(_MOST, round(math.sqrt(vectors.valid.sum() / 2))))
+    silhouette = math.nan
+    if topics is None:
+        topics, silhouette = number_of_topics(vectors.units[vectors.valid], seed)
     topic, n, empty = _topics(vectors, topics, seed, workers)
     rows = np.flatnonzero(topic >= 0)
     sizes = np.bincount(topic[rows], minlength=n)
@@ -311,6 +353,7 @@ def topic_coverage(
         gaps=[at for at in np.argsort(-gap, kind="stable").tolist() if gap[at] > 0],
         assignment=pa.table({"topic": pa.array(topic, mask=topic < 0)}),
         empty=empty,
+        silhouette=None if math.isnan(silhouette) else silhouette,
     )
 
 
