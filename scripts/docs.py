@@ -41,12 +41,12 @@ KINDS = {
     "text": "text",
     "texts": "text, or a list of texts",
     "id": "text or whole number",
-    "ids": "list of texts or whole numbers",
-    "id_groups": "list of texts or whole numbers, or of such lists",
-    **{"number": "number", "amounts": "number, or a list of numbers", "numbers": "list of numbers"},
+    "ids": "list of ids",
+    "id_groups": "list of ids, or of such lists",
+    **{"number": "number", "amounts": "number, or a list", "numbers": "list of numbers"},
     "flag": "true or false",
-    "time": "date, time in ISO 8601, or number of seconds since 1970",
-    "vector": "list of numbers, fixed or variable in length",
+    "time": "date, ISO 8601, or seconds since 1970",
+    "vector": "list of numbers",
     "vectors": "list of numbers, or a list of such lists",
     "any": "names, objects or JSON",
 }
@@ -291,22 +291,25 @@ def sources_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+_TOKENS = "`prompt_tokens`, `completion_tokens`, `total_tokens`"
+
+
 def column_tables() -> tuple[str, str]:
     """The tables of docs/data.md: the input columns, and the presets."""
     columns = [
-        (f"`{c.name}`", KINDS[c.kind], c.meaning, ", ".join(f"`{alias}`" for alias in c.aliases))
+        (f"`{c.name}`", f"{c.meaning} ({KINDS[c.kind]})", ", ".join(f"`{alias}`" for alias in c.aliases))
         for c in COLUMNS.values()
     ]
     presets = [
         (
             f"`{preset.name}`" + (" ✓" if preset.signs else ""),
             preset.files,
-            ", ".join(f"`{name}`" for name in preset.paths),
+            ", ".join(f"`{name}`" for name in preset.paths).replace(_TOKENS, "tokens"),
         )
         for preset in tool_presets().values()
     ]
     return (
-        table(("column", "holds", "meaning", "also found as"), columns),
+        table(("column", "meaning (type)", "also found as"), columns),
         table(("schema", "of", "columns"), presets),
     )
 

@@ -82,15 +82,16 @@ def page(reports: list[Report]) -> str:
         "processor seconds, memory, and what has no peer. The peer pyarrow alone reads and writes as many columns "
         "without scoring: the floor of a run from file to file.",
     ]
+    lines = ["| benchmark | fastmetrics | peer | ratio |", "| --- | ---: | ---: | ---: |"]
+    machines: dict[str, list[str]] = {}
     for report in reports:
-        if not report.contests and report.name != "limits":
-            continue
-        parts += [f"## {report.name.capitalize()}", f"M{_where(report)[1:]}."]
-        if report.name == "limits":
-            parts.append(_limits({step["name"]: step for step in report.alone}))
-        lines = ["| benchmark | fastmetrics | peer | ratio |", "| --- | ---: | ---: | ---: |"]
-        parts += ["\n".join([*lines, *map(_line, report.contests)])] if report.contests else []
-    return "\n\n".join(parts if reports else [*parts, NOTHING])
+        if report.contests:
+            lines += [f"| **{report.name.capitalize()}** | | | |", *map(_line, report.contests)]
+        if report.contests or report.name == "limits":
+            machines.setdefault(_where(report), []).append(report.name)
+    ran = [f"{', '.join(names).capitalize()}: {where}." for where, names in machines.items()]
+    limits = [_limits({step["name"]: step for step in report.alone}) for report in reports if report.name == "limits"]
+    return "\n\n".join([*parts, "\n".join(lines), *limits, " ".join(ran)] if reports else [*parts, NOTHING])
 
 
 def _limits(steps: dict[str, dict[str, Any]]) -> str:

@@ -267,9 +267,9 @@ def topic_coverage(
     """Cluster the questions of a log into topics, count what the knowledge base has on each, and list the gaps.
 
     ``log`` has a column ``question`` or ``question_embedding``.  k-means (FAISS, the best of 5 runs on an even sample
-    of 50,000 questions) finds at most ``topics`` clusters of the unit vectors, by default the number from 2 to 20, of at
-    least five questions each on average, with the greatest mean silhouette (Rousseeuw 1987) of a sample of 2,000, in
-    which a topic of fewer than three questions counts 0.  A ``seed`` gives the same topics.
+    of 50,000 questions) finds at most ``topics`` clusters of the unit vectors, by default the number from 2 to 20 (at
+    most a fifth of the questions) with the greatest mean silhouette (Rousseeuw 1987) of a sample of 2,000, in which a
+    topic of fewer than three questions counts 0.  A ``seed`` gives the same topics.
 
     A topic has its number of questions, samples of all and of the failed ones, typical words by class-based TF-IDF
     (count in the topic · ln(1 + mean number of words per topic / count in all topics), without stop words), the number

@@ -13,14 +13,14 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from fastmetrics.base.arrays import Floats, decoded, is_text, text_of_strings
+from fastmetrics.base.arrays import Floats, Ints, decoded, is_text, text_of_strings
 from fastmetrics.base.conversations import Call, calls_of, user_turns
 from fastmetrics.base.errors import InputError, shown
 from fastmetrics.base.options import Choice
 from fastmetrics.base.text_structure import as_json
 from fastmetrics.metrics.batch import Batch, Number, Options, need
 from fastmetrics.metrics.json_values import Near, compared, pieces
-from fastmetrics.metrics.metric import metric
+from fastmetrics.metrics.metric import Corpus, Formula, metric
 from fastmetrics.metrics.structure import Absolute, FieldOption, Lists, Relative, rules_of
 from fastmetrics.tables.encoders import is_deep
 
@@ -282,6 +282,85 @@ def tool_call_f1(tool_calls: Made, expected_tool_calls: Made, *, arguments: Argu
     """
     both = tool_calls.sizes + expected_tool_calls.sizes
     return _share(2.0 * tool_calls.matched(expected_tool_calls, arguments), both, both)
+
+
+@dataclass(frozen=True)
+class CorpusCalls:
+    """A share of all calls of a table, ``score``, and the sums that it comes from: NaN if nothing is divided by."""
+
+    score: float
+    matched: int
+    made: int
+    expected: int
+
+    def __float__(self) -> float:
+        return self.score
+
+
+def _micro(twice: bool, made: bool, expected: bool) -> Corpus:
+    """The share of the matched calls (``twice`` counted) among those that were made, expected, or both."""
+
+    def of_many(sums: Ints, **options: Any) -> Floats:
+        matched, of_made, of_expected = sums.T
+        total = made * of_made + expected * of_expected
+        return np.divide((1 + twice) * matched, total, out=np.full(len(sums), np.nan), where=total > 0)
+
+    def of(counts: Sequence[int], **options: Any) -> CorpusCalls:
+        sums = np.array([counts or [0] * 3], np.int64)
+        return CorpusCalls(float(of_many(sums)[0]), *sums[0].tolist())
+
+    return Corpus(finish=Formula(of, of_many))
+
+
+def _summed(calls: Calls, expected: Calls, arguments: bool) -> Ints:
+    """For each row the matched calls, those made, and those expected."""
+    columns = [calls.matched(expected, arguments), calls.sizes, expected.sizes]
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+_MICRO = "micro average over all calls (Manning, Raghavan and Schütze 2008, 13.6)"
+
+
+@metric(bounds=(0, 1), better="higher", source=_MICRO, corpus=_micro(False, True, False), cues=_CUES)
+def corpus_tool_call_precision(tool_calls: Made, expected_tool_calls: Made, *, arguments: Arguments = True) -> Ints:
+    """Share of all calls of a table that are expected: each call weighs the same, not each row.
+
+    P = Σ matched / Σ made, with the matches of ``tool_call_precision`` within each row.  NaN if no call was made.
+    Returns a ``CorpusCalls``, which also has the sums.
+
+    >>> import fastmetrics as fm
+    >>> fm.corpus_tool_call_precision([["search"], ["read", "read", "show"]], [["search"], ["read"]]).score
+    0.5
+    """
+    return _summed(tool_calls, expected_tool_calls, arguments)
+
+
+@metric(bounds=(0, 1), better="higher", source=_MICRO, corpus=_micro(False, False, True), cues=_CUES)
+def corpus_tool_call_recall(tool_calls: Made, expected_tool_calls: Made, *, arguments: Arguments = True) -> Ints:
+    """Share of all expected calls of a table that were made: each call weighs the same, not each row.
+
+    R = Σ matched / Σ expected, with the matches of ``tool_call_precision`` within each row.  NaN if none was expected.
+    Returns a ``CorpusCalls``, which also has the sums.
+
+    >>> import fastmetrics as fm
+    >>> fm.corpus_tool_call_recall([["search"], []], [["search"], ["read", "show", "read"]]).score
+    0.25
+    """
+    return _summed(tool_calls, expected_tool_calls, arguments)
+
+
+@metric(bounds=(0, 1), better="higher", source=_MICRO, corpus=_micro(True, True, True), cues=_CUES)
+def corpus_tool_call_f1(tool_calls: Made, expected_tool_calls: Made, *, arguments: Arguments = True) -> Ints:
+    """F1 of all calls of a table against those expected: each call weighs the same, not each row.
+
+    F1 = 2 · Σ matched / (Σ made + Σ expected), with the matches of ``tool_call_precision`` within each row.  NaN if no
+    call was made and none expected.  Returns a ``CorpusCalls``, which also has the sums.
+
+    >>> import fastmetrics as fm
+    >>> fm.corpus_tool_call_f1([["search"], ["read", "show"]], [["search"], ["read", "read"]]).score.__round__(3)
+    0.667
+    """
+    return _summed(tool_calls, expected_tool_calls, arguments)
 
 
 @metric(

@@ -19,17 +19,16 @@ and edited summaries are hard because the wrong answers use the contexts' own wo
 overlap is better: half of the unsupported answers that score at most 0.2 there ask a question or make a guess,
 which claims nothing.
 
-Thirty errors were read (`scripts/studies/validity_read.tsv`). Alarms are facts from outside the passage that people
-accept, summaries in other words, and claims whose parts are further apart than the window. Misses are true parts
-put together wrongly (the year of one institution given to another), negations, and wrong facts within questions.
+Of thirty errors read (`scripts/studies/validity_read.tsv`), alarms are facts from outside the passage that people
+accept, summaries in other words, and claims whose parts are far apart; misses are true parts put together wrongly,
+negations, and wrong facts in questions.
 
 The verdict fails an answer above 0.5. Shares of unsupported and of supported answers that fail, and balanced
 accuracy:
 
 {verdicts}
 
-The price of a strict verdict is false alarms where supported answers use other words than the contexts; on the two
-hard data sets no verdict is much better than chance.
+On the two hard data sets no verdict is much better than chance.
 
 ## Relevance, completeness and writing: Spearman correlation
 

@@ -337,6 +337,15 @@ def test_pairs_are_the_most_that_there_are(arguments: bool, rows: list[tuple[Any
     np.testing.assert_allclose(fm.tool_call_recall(*columns, arguments=arguments), recall)
     f1 = [1.0 if not n + m else 2 * hits / (n + m) for hits, n, m in counts]
     np.testing.assert_allclose(fm.tool_call_f1(*columns, arguments=arguments), f1)
+    hits, n, m = map(sum, zip(*counts, strict=True))
+    for metric, part, whole in (
+        (fm.corpus_tool_call_precision, hits, n),
+        (fm.corpus_tool_call_recall, hits, m),
+        (fm.corpus_tool_call_f1, 2 * hits, n + m),
+    ):
+        found = metric(*columns, arguments=arguments)
+        np.testing.assert_equal(found.score, part / whole if whole else np.nan)
+        assert (found.matched, found.made, found.expected) == (hits, n, m)
 
 
 @given(st.lists(st.tuples(CALLS, CALLS), min_size=1, max_size=6))
@@ -382,3 +391,18 @@ def test_the_numbers_of_ragas() -> None:
     ]
     expected = [reference.ragas_f1(*rows[at]) for at in once]
     np.testing.assert_allclose(fm.tool_call_f1(*columns)[once], expected)
+
+
+def test_calls_of_all_rows_stand_beside_the_mean_of_rows_in_a_summary_and_a_comparison(tmp_path: Path) -> None:
+    rows = {"id": list(range(6)), "tool_calls": [["a"], ["a", "b", "b", "c"], None, [], ["d"], ["d"]]}
+    rows["expected_tool_calls"] = [["a"], ["a"], ["a"], ["a", "b"], ["d"], ["d"]]
+    names = "tool_call_precision,corpus_tool_call_precision,corpus_tool_call_recall"
+    runs = []
+    for name, calls in (("a", rows["tool_calls"]), ("b", [["a"], ["a"], ["a"], ["a", "b"], ["d"], ["d"]])):
+        runs.append(tmp_path / f"{name}.parquet")
+        fm.score({**rows, "tool_calls": calls}, names, output=runs[-1], keep_counts=True)
+    found = fm.summarize(runs[0])
+    assert found["tool_call_precision"].mean == pytest.approx((1 + 0.25 + 0 + 1 + 1) / 5)
+    assert found.corpus == pytest.approx({"corpus_tool_call_precision": 4 / 7, "corpus_tool_call_recall": 4 / 6})
+    compared = fm.compare(runs, metrics="corpus_tool_call_recall", resamples=99, bootstrap=99)
+    assert compared["corpus_tool_call_recall"].delta == pytest.approx(1 / 3)
