@@ -334,10 +334,3 @@ def test_topics_command(tmp_path):
     made = json.loads((tmp_path / "topics.json").read_text())
     assert sum(one["questions"] for one in made["topics"]) == 3
     assert made["failure"] == "unanswered"
-
-
-@pytest.mark.parametrize(("n", "topics"), [(1, 1), (5, 2), (20, 3), (60, 5), (799, 20), (2000, 20)])
-def test_the_number_of_topics_is_that_of_the_questions(n, topics):
-    vectors = np.random.default_rng(n).standard_normal((n, 8))
-    found = fm.logs.topic_coverage({"question_embedding": [*vectors.tolist(), None]})
-    assert (found.k, found.questions, found.left_out) == (topics, n, 1)
