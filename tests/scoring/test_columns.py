@@ -136,72 +136,48 @@ def test_a_summary_of_files_that_read_other_columns_names_none(tmp_path):
 TOOLS = Path(__file__).parents[1] / "data" / "tools"
 
 
-def test_a_recognised_file_shows_its_preset_and_what_is_read():
-    found = fm.columns(TOOLS / "inspect.eval")
-    assert found.preset == "inspect_ai"
-    answer = found.columns["answer"]
-    assert (answer.path, answer.rows, answer.filled, answer.first) == (
-        "output.completion unless error.message || error",
-        3,
-        2,
-        "Paris",
-    )
-    assert found.suites["latency_and_cost"] == ["latency_ms", "prompt_tokens", "completion_tokens", "total_tokens"]
-    assert found.reads["novelty"] == ["answer", "contexts"]
-    assert found.lacking["retrieval"] == ["retrieved_ids", "relevant_ids"]
-    assert found.rest["output.choices[].message.content"] == "texts" or "output.choices[].stop_reason" in found.rest
-    assert "output.completion" not in found.rest
-    assert "read by the preset inspect_ai" in str(found)
-    assert json.loads(found.to_json())["columns"]["answer"]["filled"] == 2
+CALL = {"type": "function", "function": {"name": "find", "arguments": "{}"}}
+SAID = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [CALL]}]
+CHAT = {"id": 1, "question": SAID[:1], "answer": "x", "reference": {"n": 1}, "contexts": [{"text": "a"}, {"text": "b"}]}
+NEAR = {"body": {"said": "Paris"}, "gold": "Paris", "query": "Where?", "prompt": "Where?"}
+SHOWN = {
+    "a recognised file": (TOOLS / "inspect.eval", {}),
+    "no answer": (NEAR, {}),
+    "an answer at a path": (NEAR, {"columns": {"answer": "body.said"}}),
+    "a struct": (pa.table({"answer": [{"text": "Paris"}], "reference": ["Paris"]}), {}),
+    "objects of Python": ({"answer": ["a", None], "odd": [object(), object()]}, {}),
+    "bad rows": ('{"id": 1, "latency_ms": "slow"}\n{"id": "b", "latency_ms": 7}', {}),
+    "objects": (CHAT, {}),
+    "a path into objects": (CHAT, {"columns": {"question": "question[0].content"}}),
+    "calls of tools": ({"messages": SAID, "gold": {"tools": [{"name": "find"}]}}, {}),
+    "names of the sources": ({"answer": ["a"], "Фактичность": [0.5], "Avg F1": [1.0], "mine": [2]}, {}),
+}
+"""Tables, or one row of a file, and options."""
 
 
-def test_what_is_not_found_is_said_with_what_to_type(tmp_path):
-    rows = [{"body": {"said": "Paris"}, "gold": "Paris", "query": "Where?", "prompt": "Where?"}]
-    (tmp_path / "rows.jsonl").write_text(json.dumps(rows[0]))
-    found = fm.columns(tmp_path / "rows.jsonl")
-    assert {name: column.path for name, column in found.columns.items()} == {"reference": "gold", "question": "query"}
-    assert found.ambiguous == {"question": ["prompt"]}
-    [note] = [note for note in found.remarks() if note.startswith("not found: answer")]
-    assert "(--columns answer=…) names a column or path, such as body.said" in note
-    named = fm.columns(tmp_path / "rows.jsonl", columns={"answer": "body.said"})
-    assert named.columns["answer"].first == "Paris"
-    assert named.rest == {"prompt": "text"}
-
-
-def test_a_column_of_another_kind_says_why_it_cannot_be_read(tmp_path):
-    pq.write_table(pa.table({"answer": [{"text": "Paris"}], "reference": ["Paris"]}), tmp_path / "rows.parquet")
-    found = fm.columns(tmp_path / "rows.parquet")
-    assert "expected text, got struct" in str(found.columns["answer"].fault)
-    assert found.columns["reference"].first == "Paris"
-    assert found.rest == {"answer.text": "text"}
-
-
-def test_a_table_in_memory_has_names_alone():
-    found = fm.columns({"answer": ["a", None], "odd": [object(), object()]})
-    assert found.columns["answer"].filled == 1
-    assert found.rest == {"odd": ""}
-
-
-def test_bad_rows_and_a_later_one_of_another_type_do_not_stop_it(tmp_path):
-    (tmp_path / "rows.jsonl").write_text('{"id": 1, "latency_ms": "slow"}\n{"id": "b", "latency_ms": 7}')
-    found = fm.columns(tmp_path / "rows.jsonl").columns
-    assert {name: (column.first, column.rows) for name, column in found.items()} == {
-        "id": ("1", 2),
-        "latency_ms": (7.0, 2),
-    }
-
-
-def test_a_column_of_objects_leaves_the_others_as_they_are(tmp_path):
-    chat, contexts = [{"role": "user", "content": "hi"}], [{"text": "a"}, {"text": "b"}]
-    row = {"id": 1, "question": chat, "answer": "x", "reference": {"n": 1}, "contexts": contexts}
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
-    found = fm.columns(tmp_path / "rows.jsonl").columns
-    assert (found["answer"].first, found["answer"].filled, found["id"].first) == ("x", 1, 1)
-    assert found["question"].fault == "objects, not text; try --columns question=question[0].content"
-    assert found["reference"].fault == "expected a string or a list of strings, got an object"
-    assert found["contexts"].fault == "objects, not text; try --columns contexts=contexts[].text"
-    named = fm.columns(tmp_path / "rows.jsonl", columns={"question": "question[0].content"})
-    assert named.columns["question"].first == "hi"
+def test_what_is_found_and_shown(golden):
+    shown = {}
+    for name, (table, options) in SHOWN.items():
+        if isinstance(table, str) or table in (NEAR, CHAT) or (isinstance(table, dict) and "messages" in table):
+            Path("rows.jsonl").write_text(table if isinstance(table, str) else json.dumps(table))
+            table = "rows.jsonl"
+        elif isinstance(table, pa.Table):
+            pq.write_table(table, "rows.parquet")
+            table = "rows.parquet"
+        found = fm.columns(table, **options)
+        columns = {one: [at.path, at.filled, at.rows, at.first, at.fault] for one, at in found.columns.items()}
+        rest = {one: kind for one, kind in found.rest.items() if not one.startswith(("events", "messages"))}
+        noted = {"ambiguous": found.ambiguous, "remarks": found.remarks(), "preset": found.preset}
+        shown[name] = {"columns": columns, "rest": rest, **noted}
+    golden("columns.json", shown)
+    golden("columns_not_read.txt", str(found).split("\n\n")[2])
+    recognised = fm.columns(TOOLS / "inspect.eval")
+    assert recognised.suites["latency_and_cost"] == [
+        *("latency_ms", "prompt_tokens", "completion_tokens", "total_tokens"),
+    ]
+    assert recognised.reads["novelty"] == ["answer", "contexts"]
+    assert recognised.lacking["retrieval"] == ["retrieved_ids", "relevant_ids"]
+    assert "in the sources" not in str(fm.columns({"answer": ["a"], "mine": [2]}))
 
 
 def test_a_document_names_its_lists(tmp_path):
@@ -220,25 +196,6 @@ def test_the_command_prints_it():
     assert "read by the preset otlp" in done.out
     assert "(--columns reference=…) names a column or path" in " ".join(done.out.split())
     assert json.loads(program("columns", str(TOOLS / "otlp.jsonl"), "--json").out)["preset"] == "otlp"
-
-
-def test_expected_calls_of_tools_are_named_beside_a_conversation(tmp_path):
-    call = {"type": "function", "function": {"name": "find", "arguments": "{}"}}
-    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
-    (tmp_path / "log.jsonl").write_text(json.dumps({"messages": said, "gold": {"tools": [{"name": "find"}]}}))
-    assert fm.columns(tmp_path / "log.jsonl").remarks()[-1].endswith("--columns expected_tool_calls=gold.tools")
-
-
-def test_columns_that_are_not_read_are_told_by_their_names_in_the_sources():
-    shown = str(fm.columns({"answer": ["a"], "Фактичность": [0.5], "Avg F1": [1.0], "mine": [2]}))
-    rest = [line.split("  ") for line in shown.split("\n\n")[2].splitlines()]
-    assert [(line[0], line[-1].strip()) for line in rest] == [
-        ("not read", "in the sources"),
-        ("Фактичность", "judge_answer_faithfulness.mean"),
-        ("Avg F1", "token_f1.mean"),
-        ("mine", "–"),
-    ]
-    assert "in the sources" not in str(fm.columns({"answer": ["a"], "mine": [2]}))
 
 
 ODD = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1, None, 2.0]
