@@ -228,14 +228,6 @@ def test_the_matrix_is_drawn():
     assert axes.get_title() == "accuracy 0.5000, 4 rows"
 
 
-def test_hostile_labels_are_one_line():
-    found = fm.classification({"label": ["a\n::error::", "<b>"], "expected_label": ["\x1b[31mred", "<b>"]})
-    printed = str(found) + found.to_markdown()
-    assert "\x1b" not in printed
-    assert "\n::error::" not in printed
-    assert "<b>" not in found._repr_html_().replace("<bdi>", "")
-
-
 def test_the_command(tmp_path):
     rows = tmp_path / "rows.csv"
     rows.write_text("label,expected_label,lang\nyes,yes,en\nno,yes,en\nyes,yes,de\n,no,de\n", encoding="utf-8")

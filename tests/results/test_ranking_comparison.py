@@ -174,25 +174,6 @@ def test_no_note_if_every_query_has_a_relevant_document():
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "ndcg").notes == []
 
 
-def test_score_and_rank_commands_print_the_note(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = [dict(zip(ROWS, row, strict=True)) for row in zip(*ROWS.values(), strict=True)]
-    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    (tmp_path / "run.json").write_text(json.dumps(RUN))
-    (tmp_path / "qrels.json").write_text(json.dumps(JUDGED))
-    done = program("score", "in.jsonl", "-o", "out.parquet", "-m", "mrr,recall_at_k")
-    assert (
-        unfolded(done.out).count("2 of 4 scored rows (50 %) have no relevant document and are excluded from the mean")
-        == 1
-    )
-    done = program("rank", "run.json", "qrels.json", "-m", "mrr,recall")
-    assert unfolded(done.out).count("mrr, recall: 2 of 4 queries have no relevant document and are excluded") == 1
-    done = program("rank", "run.json", "qrels.json", "-m", "mrr,recall", "--no-relevant", "zero")
-    assert unfolded(done.out).count("mrr, recall: 2 of 4 queries have no relevant document and score 0") == 1
-    told = json.loads(program("rank", "run.json", "qrels.json", "-m", "mrr", "--json").out)
-    assert [len(result["notes"]) for result in told.values()] == [1]
-
-
 @pytest.fixture
 def table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -1,14 +1,25 @@
 """What functions on vectors refuse."""
 
 import math
+import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError, UnknownNameError
+from fastmetrics.base.errors import (
+    ColumnError,
+    FileFormatError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    OutputError,
+    UnknownNameError,
+)
 from tests.support.goldens import errors_of
 
 geometry, nearest, project, Index = fm.vectors.geometry, fm.vectors.nearest, fm.vectors.project, fm.Index
@@ -44,7 +55,23 @@ def saved(name):
     INDEX.save("index") if name == "index" else INDEX.save(holding("file", b"") + "/index")
 
 
+def without(package):
+    """A projection by a method whose package is missing."""
+
+    def call():
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setitem(sys.modules, package, None)
+            project(np.eye(20), method=package)
+
+    return call
+
+
 ERRORS = [
+    *((f"project: without {name}", without(name), MissingExtraError, name, "project") for name in ("pacmap", "umap")),
+    *(
+        (f"search: {name} of an index", partial(fm.search, INDEX, ROWS[:2], **{name: "other"}), OptionError, name)
+        for name in ("metric", "vector", "id", "table")
+    ),
     # vectors
     ("geometry: rows of other lengths", lambda: geometry([[1.0, 2.0], [1.0]]), ColumnError, "vectors"),
     ("geometry: a longer list", lambda: geometry(pa.array([[1.0, 2.0], [1.0, 2.0, 3.0]])), ColumnError, "row 1", "3"),
