@@ -214,10 +214,19 @@ class PageComparison:
         """Whether one of the differences has a sign."""
         return any(map(sign, some))
 
-    def marks(self, some: Sequence[Compared], *, signed: bool = False) -> list[str]:
-        """The notes on the intervals and p values of these differences, all or those with a sign."""
-        notes = [Figure.of(one.metric, note) for one in some for note in (one.interval_note, p_mark(one))]
-        return interval_notes([one for one in notes if not signed or mark_of(one.note)], self.found.confidence)
+    def doubt(self, one: Compared) -> str | None:
+        """The note on the p of a verdict where no p is shown."""
+        return None if self.found.verdict(one) == "–" else p_mark(one)
+
+    def marks(self, some: Sequence[Compared], *, chart: bool = False) -> list[str]:
+        """The notes on the intervals and p values of these differences; below a chart, those with a sign in it."""
+        if not chart:
+            noted = [(one.metric, note) for one in some for note in (one.interval_note, p_mark(one))]
+        else:
+            single = len(self.systems) == 2
+            noted = [(one.metric, one.interval_note) for one in some if single and mark_of(one.interval_note)]
+            noted += [(one.metric, self.doubt(one)) for one in some]
+        return interval_notes([Figure.of(name, note) for name, note in noted], self.found.confidence)
 
     # Several systems: each against each, letters, and heat maps of their segments.
 

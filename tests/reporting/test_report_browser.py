@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -276,45 +279,46 @@ def test_hostile_texts_are_shown_and_not_executed(driver, page):
     assert complaints(driver) == []
 
 
-def test_print_view_shows_every_page(driver, page):
-    """All charts are drawn and all folded parts are open, in light colours, without controls, also of a dark page."""
-    driver.get("about:blank")
-    visit(driver, page, "page=overview&theme=dark")
-    drawn = "return [...document.querySelectorAll('.chart')].map((home) => home.querySelectorAll('svg.drawn').length)"
-    assert 0 in driver.execute_script(drawn)
-    folded = driver.execute_script("return document.querySelectorAll('details:not([open])').length")
+@contextmanager
+def printing(driver) -> Iterator[None]:
+    """The page as it is printed."""
     driver.execute_script("dispatchEvent(new Event('beforeprint'))")
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert all(driver.find_element(By.ID, name).is_displayed() for name in PAGES)
-    assert set(driver.execute_script(drawn)) == {1}
-    for selector in ("nav", "#theme", ".controls", ".files", ".rate"):
-        assert not driver.find_element(By.CSS_SELECTOR, selector).is_displayed()
-    paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
-    assert paper == "rgb(255, 255, 255)"
-    assert len(driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")) == 100
-    assert driver.find_element(By.CSS_SELECTOR, "#row-table .lines .note").text == f"shows 100 of {ROWS}"
-    display = "(one) => getComputedStyle(one).display"
-    heads = f"return [...document.querySelectorAll('thead, .rows > .top')].map({display})"
-    assert set(driver.execute_script(heads)) == {"table-header-group"}
-    rows = "return [...document.querySelectorAll('tbody tr, #row-table .lines [role=row]')]"
-    assert set(driver.execute_script(f"{rows}.map((one) => getComputedStyle(one).breakInside)")) == {"avoid"}
     width(driver, 718)
-    wider = "(one) => one.offsetWidth > one.parentElement.offsetWidth"
-    assert driver.execute_script(f"return [...document.querySelectorAll('table')].filter({wider})") == []
-    assert driver.find_elements(By.CSS_SELECTOR, ".repeated") != []
-    assert not any(part.is_displayed() for part in driver.find_elements(By.CSS_SELECTOR, ".repeated"))
-    assert not driver.find_element(By.ID, "row-count").is_displayed()
-    inks = "return [...document.querySelectorAll('td')].map((one) => getComputedStyle(one).printColorAdjust)"
-    assert set(driver.execute_script(inks)) == {"exact"}
+    yield
     width(driver, 1280)
-    assert driver.find_elements(By.CSS_SELECTOR, "details:not([open])") == []
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     driver.execute_script("dispatchEvent(new Event('afterprint'))")
-    assert driver.execute_script("return document.querySelectorAll('details:not([open])').length") == folded > 0
-    assert len(driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")) < ROWS
-    printed = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
-    assert printed.startswith(b"%PDF")
-    assert len(printed) > 20_000
+
+
+def test_the_open_page_is_printed_and_the_overview_on_one_sheet(driver, page):
+    """All charts are drawn and all folded parts are open, in light colours, without controls, also of a dark page."""
+    drawn = "return [...document.querySelectorAll('.chart')].map((home) => home.querySelectorAll('svg.drawn').length)"
+    folded = "return document.querySelectorAll('details:not([open], .more)').length"
+    wider = "(one) => one.offsetWidth > one.parentElement.offsetWidth"
+    for name in PAGES:
+        driver.get("about:blank")
+        visit(driver, page, f"page={name}&theme=dark")
+        before = driver.execute_script(folded)
+        with printing(driver):
+            assert [one for one in PAGES if driver.find_element(By.ID, one).is_displayed()] == [name]
+            assert set(driver.execute_script(drawn)) == {1}
+            assert driver.execute_script(folded) == 0
+            for selector in ("nav", "#theme", ".controls", ".files", ".rate", ".repeated", "#row-count"):
+                assert not any(one.is_displayed() for one in driver.find_elements(By.CSS_SELECTOR, selector))
+            paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+            assert paper == "rgb(255, 255, 255)"
+            assert driver.execute_script(f"return [...document.querySelectorAll('table')].filter({wider})") == []
+            if name == "rows":
+                assert len(driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")) == 100
+                assert driver.find_element(By.CSS_SELECTOR, "#row-table .lines .note").text == f"shows 100 of {ROWS}"
+            inks = "return [...document.querySelectorAll('td')].map((one) => getComputedStyle(one).printColorAdjust)"
+            assert set(driver.execute_script(inks)) == {"exact"}
+        assert driver.execute_script(folded) == before
+        if name == "overview":
+            sheet = {"printBackground": True, "preferCSSPageSize": True}
+            printed = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", sheet)["data"])
+            assert re.findall(rb"/Type /Page\b", printed) == [b"/Type /Page"]
 
 
 def test_content_policy_blocks_foreign_scripts_and_requests(driver, page):

@@ -17,13 +17,15 @@ from fastmetrics.reporting.labels import labels
 from fastmetrics.results.opening_scores import open_scores
 
 ROWS = 120
+NAMES = ["squad_f1", "rouge1_f1", "rouge2_f1", "rougeL_f1", "jaccard", "keyword_recall", "token_recall",
+         "token_precision", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10"]  # fmt: skip
 OPTIONS = SimpleNamespace(resamples=2_000, by=["language"], main=None, allow_differences=False, seed=0, threads=1)
 
 
 def run(seed: int) -> pa.Table:
     """Differences of all sizes, and a metric that differs in few rows."""
     base, own = np.random.default_rng(0), np.random.default_rng(seed)
-    columns = {f"m{at}": base.random(ROWS) / 4 + own.random(ROWS) / 2 + 0.012 * at * seed for at in range(12)}
+    columns = {name: base.random(ROWS) / 4 + own.random(ROWS) / 2 + 0.012 * at * seed for at, name in enumerate(NAMES)}
     rare = np.where(np.arange(ROWS) < 9 * seed, 0.9, 0.5)
     return pa.table(
         {"id": list(range(ROWS)), "language": ["en", "ru", "de"] * (ROWS // 3), **columns, "token_f1": rare}
