@@ -119,12 +119,25 @@ _GAP = 2
 """The number of spaces between columns."""
 
 
+class OwnName(str):
+    """A name that a user gave, of a system or label, as a heading: no language has another word for it."""
+
+    def apart(self, words: Collection[str]) -> OwnName:
+        """The name, in quotes if it is one of the words beside it.
+
+        >>> OwnName("mean").apart(["metric", "mean"]), OwnName("bm25").apart(["mean"])
+        ("'mean'", 'bm25')
+        """
+        return OwnName(f"'{self}'") if self in words else self
+
+
 @dataclass(frozen=True)
 class Grid:
     """A header and rows of cells; the first column is left-aligned, the others are right-aligned.
 
     A cell is one line: names and ids of users may hold line breaks, and control characters that a terminal obeys.  The
-    first ``label_columns`` name a row; on a terminal that is narrower than the table, they are repeated.
+    first ``label_columns`` name a row; on a terminal that is narrower than the table, they are repeated.  A heading
+    that is an ``OwnName`` stands in quotes if it is also a word of the header.
 
     >>> print(Grid(("metric", "mean"), (("token_f1", "0.5000"),)))
     metric      mean
@@ -136,7 +149,12 @@ class Grid:
     label_columns: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "header", tuple(map(one_line, self.header)))
+        words = {head for head in self.header if not isinstance(head, OwnName)}
+        heads = (
+            OwnName(one_line(head)).apart(words) if isinstance(head, OwnName) else one_line(head)
+            for head in self.header
+        )
+        object.__setattr__(self, "header", tuple(heads))
         object.__setattr__(self, "rows", tuple(tuple(map(one_line, row)) for row in self.rows))
 
     def __str__(self) -> str:

@@ -178,8 +178,8 @@ Positive = Annotated[float | None, Help("Labels of at least this value are posit
 Prices = Annotated[
     Mapping[str, Any] | str | os.PathLike[str] | None,
     Help(
-        'Prices of a million tokens, or a TOML or JSON file of them: {"MODEL": {"input": 0.5, "output": 2, '
-        '"cached_input": 0.05, "cache_write": 0.6}}.'
+        'Prices of a million tokens, a TOML or JSON file of them, or that of --client: {"MODEL": {"input": 0.5, '
+        '"output": 2, "cached_input": 0.05, "cache_write": 0.6}}.'
     ),
 ]
 RelevanceLevel = Annotated[float, Help("The lowest grade that counts as relevant.")]

@@ -149,4 +149,7 @@ def price_table(prices: Prices) -> Mapping[str, Any]:
         raise FileFormatError(f"{where}: not a table of prices: {error}") from error
     if not isinstance(table, dict):
         raise FileFormatError(f"{where}: expected a table of prices by model")
-    return table
+    of_client = table.get("prices")  # the settings of a client have them under this name, or the place of their file
+    if isinstance(of_client, str) and of_client != last_name(where):
+        return price_table(os.path.join(os.path.dirname(where), of_client))
+    return of_client if isinstance(of_client, dict) and not {"input", "output"} <= of_client.keys() else table

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fastmetrics.base.display import Grid
+from fastmetrics.base.display import Grid, OwnName
 from fastmetrics.reporting.sections.section import WORDS, Section
 
 _WORDS: Mapping[str, Sequence[str]] = WORDS["words"]
@@ -42,7 +42,11 @@ def headed(grid: Grid, language: str) -> Grid:
     rows = written(grid, language).rows
     if grid.header[:1] == ("figure",):
         rows = [(HEADINGS.get(name, name), *cells) for name, *cells in rows]
-    return replace(grid, header=[HEADINGS.get(head, head) for head in grid.header], rows=rows)
+    return replace(
+        grid,
+        header=[head if isinstance(head, OwnName) else HEADINGS.get(head, head) for head in grid.header],
+        rows=rows,
+    )
 
 
 def written(grid: Grid, language: str) -> Grid:

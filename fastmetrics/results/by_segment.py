@@ -10,7 +10,7 @@ import numpy as np
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct, listed
-from fastmetrics.base.display import Grid, ShownSequence, lines_of, number
+from fastmetrics.base.display import Grid, OwnName, ShownSequence, lines_of, number
 from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, left_out
 from fastmetrics.base.notes import Note, interval_notes, said
 from fastmetrics.base.options import Choice, Real, Seed, Whole, argument, check_names
@@ -74,7 +74,7 @@ class IntervalSummary(ShownSequence[MeanInterval], Plotted, of="means"):
         ordered = {name: worst_first(means, "mean", self.better[name]) for name, means in segments.items()}
         return [
             lines_of(whole, "metric", *_COLUMNS),
-            *(lines_of(means, (metric, "segment"), *_COLUMNS) for metric, means in ordered.items()),
+            *(lines_of(means, (OwnName(metric), "segment"), *_COLUMNS) for metric, means in ordered.items()),
         ]
 
     def remarks(self) -> Sequence[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from fastmetrics.base.display import HIDDEN, Grid, ShownSequence, interval, lines_of, number, p_value
+from fastmetrics.base.display import HIDDEN, Grid, OwnName, ShownSequence, interval, lines_of, number, p_value
 from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, label, left_out
 from fastmetrics.base.errors import one_line
 from fastmetrics.base.notes import Figure, Note, interval_notes, mark_of, said
@@ -622,7 +622,8 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
         """Differences with their intervals, counts, segments (worst first), rankings, and variances of repeats."""
         whole, several = self._whole, len(self.systems) > 2
         names: tuple[Any, ...] = ("baseline", "other") if several else ()
-        means = () if several else tuple(zip(self.systems, ("mean_baseline", "mean_other"), strict=True))
+        own = map(OwnName, self.systems)
+        means = () if several else tuple(zip(own, ("mean_baseline", "mean_other"), strict=True))
         delta = ("Δ", lambda pair: signed(pair.delta))
         told = (*names, ("verdict", self.verdict), *means, delta, ("interval", _interval))
         test = ("test",) if len({pair.test for pair in whole}) > 1 else ()
@@ -636,7 +637,9 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
             for metric, pairs in segments.items():
                 ordered = worst_first(pairs, "delta", self.better[metric])
                 told = (*names, ("verdict", self._marked), *means, delta, ("interval", _interval))
-                grids.append(lines_of(ordered, (metric, "segment"), *told, ("n", _rows), labels=3 if several else 1))
+                grids.append(
+                    lines_of(ordered, (OwnName(metric), "segment"), *told, ("n", _rows), labels=3 if several else 1)
+                )
         rankings = [
             lines_of(
                 zip(ranking.systems, ranking.means, ranking.letters, strict=True),

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats, floats_of_arrow
 from fastmetrics.base.column_names import adds_up, is_id, is_system
-from fastmetrics.base.display import Grid, ShownMapping, lines_of, number, plain
+from fastmetrics.base.display import Grid, OwnName, ShownMapping, lines_of, number, plain
 from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, left_out
 from fastmetrics.base.errors import InputError, OptionError
 from fastmetrics.base.notes import Figure, Note, said
@@ -505,7 +505,7 @@ class SideBySide(ShownMapping[Summary], of="summaries"):
         """The means by metric and run."""
         names = list(self.summaries)
         long = any(len(name) > _WIDE for name in names)
-        header = [str(place) if long else name for place, name in enumerate(names, 1)]
+        header = [str(place) if long else OwnName(name) for place, name in enumerate(names, 1)]
         rows = [(metric, *(self._cell(run, metric) for run in names)) for metric in self.metrics]
         rows.append(("rows", *(number(summary.n_rows) for summary in self.summaries.values())))
         return [Grid(("mean", *header), rows)]

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.display import Grid, ShownSequence, lines_of, sparkline
+from fastmetrics.base.display import Grid, OwnName, ShownSequence, lines_of, sparkline
 from fastmetrics.base.drawing import Curves, Picture, Plotted, label
 from fastmetrics.base.errors import FileFormatError, UnknownNameError
 from fastmetrics.base.notes import Figure, Note, interval_notes, said
@@ -69,7 +69,14 @@ class Trend(ShownSequence[TrendPoint], Plotted, of="runs"):
         values = [value for run in self.runs for value in (run.low, run.high, run.mean) if not math.isnan(value)]
         drawn = partial(_drawn, least=min(values, default=0.0), most=max(values, default=0.0))
         began = ("began", lambda run: (run.began or "–")[:16])
-        columns = (("run", _name), began, "n", (self.metric, "mean"), ("interval", lambda run: run), ("", drawn))
+        columns = (
+            ("run", _name),
+            began,
+            "n",
+            (OwnName(self.metric), "mean"),
+            ("interval", lambda run: run),
+            ("", drawn),
+        )
         return [lines_of(self.runs, *columns), *([] if self.alert is None else self.alert.grids())]
 
     def remarks(self) -> Sequence[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Ints
-from fastmetrics.base.display import Grid, number
+from fastmetrics.base.display import Grid, OwnName, number
 from fastmetrics.base.notes import Note
 from fastmetrics.stats.estimates import Estimate, Sample, as_share
 from fastmetrics.stats.figures import Influence, Pairs, estimate_of
@@ -111,7 +111,8 @@ class Confusion:
         yes     2    4    6
         all     5    4    9
         """
-        names, table = self.folded()
+        folded, table = self.folded()
+        names = [OwnName(name).apart(["all"]) for name in folded]
         sums = np.column_stack([table, table.sum(axis=1)])
         rows = [(name, *map(number, row)) for name, row in zip(names, sums.tolist(), strict=True)]
         return Grid((title, *names, "all"), [*rows, ("all", *map(number, sums.sum(axis=0).tolist()))])

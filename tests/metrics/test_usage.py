@@ -191,6 +191,8 @@ def test_a_row_costs_what_its_model_does(tmp_path: Path, row: dict[str, Any], co
     assert summary.figures["cost.sum"] == pytest.approx(math.fsum(known))
     (path := tmp_path / "prices.json").write_text(json.dumps(PRICES))
     assert str(scored(table, None, prices=path)[0]["cost"]) == str(found["cost"])
+    (client := tmp_path / "client.toml").write_text('rate = 5\nprices = "prices.json"\n')  # of a client
+    assert str(scored(table, None, prices=client)[0]["cost"]) == str(found["cost"])
 
 
 def test_money_has_significant_digits_and_a_sum() -> None:

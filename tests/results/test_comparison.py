@@ -15,6 +15,7 @@ from scipy import stats
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError
+from fastmetrics.reporting.labels import headed
 from tests.support.program import program
 
 RNG = np.random.default_rng(3)
@@ -612,3 +613,23 @@ def test_a_ranking_of_clusters_is_that_of_rows_that_occur_once():
     )
     assert np.array(ranking.p) == pytest.approx(np.array(expected.p), abs=0.05)
     assert ranking.systems == expected.systems
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("metric", "delta"), ("'metric'", "delta")),
+        (("mean", "p"), ("mean", "'p'")),
+        (("interval", "verdict"), ("'interval'", "'verdict'")),
+    ],
+)
+def test_a_system_named_like_a_heading_stands_in_quotes(names, shown):
+    runs = {name: {"id": range(9), "f1": [score] * 9} for name, score in zip(names, (0.25, 0.5), strict=True)}
+    found = fm.compare(runs)
+    assert found.grids()[0].header == ("metric", "verdict", *shown, "Δ", "interval", "p")
+    beside = fm.results.side_by_side(runs)
+    assert beside.grids()[0].header == ("mean", *(f"'{name}'" if name == "mean" else name for name in names))
+    [told] = found.to_arrow().to_pylist()
+    assert (told["metric"], told["baseline"], told["other"], told["delta"]) == ("f1", *names, 0.25)
+    assert f"| metric | verdict | {' | '.join(shown)} |" in found.to_markdown()
+    assert headed(found.grids()[0], "ru").header[2:4] == shown
