@@ -194,6 +194,33 @@ def test_the_metric_that_the_design_adds_works() -> None:
     np.testing.assert_array_equal(scores, [1.0, 0.0, np.nan])
 
 
+FOREIGN = {"README.md": {"--full", "--dist"}, "data.md": {"--log_samples"}, "start.md": {"--paired-bs", "--port"}}
+"""The options of other programs, by page."""
+OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
+
+
+def options_of_commands() -> dict[str, set[str]]:
+    """The options of each command in the reference; those of files are listed once, with ``columns``."""
+    parts = [part.partition("\n") for part in REFERENCE["docs/reference/commands.md"].split("\n## ")[1:]]
+    lines = {name: [line for line in text.splitlines() if line.startswith("| `")] for name, _, text in parts}
+    found = {
+        name: {one for line in some for one in OPTION.findall(line.split(" | ")[0])} for name, some in lines.items()
+    }
+    return {name: {*options, *found["columns"], "--help", "--help-all"} for name, options in found.items()}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ("CONTRIBUTING.md", "CHANGELOG.md")])
+def test_pages_name_options_that_there_are(page: Path) -> None:
+    text, options = page.read_text(encoding="utf-8"), options_of_commands()
+    named = {option for option in OPTION.findall(text) if option.startswith("--")}
+    assert named - set().union(*options.values()) == FOREIGN.get(page.name, set())
+    for line in "".join(blocks(text, "(?:sh|bash|text)")).replace("\\\n", " ").splitlines():
+        words = line.partition(" #")[0].split()
+        if words[:1] == ["fastmetrics"]:
+            command = next(name for name in (" ".join(words[1:3]), words[1]) if name in options)
+            assert {word.split("=")[0] for word in words if OPTION.match(word)} <= options[command], line
+
+
 def test_links_have_targets() -> None:
     links = [
         (page, link) for page in PAGES for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
