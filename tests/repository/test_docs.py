@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -162,10 +163,31 @@ def test_the_rag_system_of_its_page_is_evaluated(folder: Path, monkeypatch: pyte
     assert Path("rag/report.html").exists()
 
 
-def test_the_page_on_comparing_runs() -> None:
-    exec(blocks(read("docs/comparing.md"), "python")[0], {})
+def test_the_page_on_comparing_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(folder)
+    for name, file in (("old", "answers"), ("new", "brief_answers")):
+        shutil.copy(folder / "examples" / f"{file}.jsonl", f"{name}.jsonl")
+    charts = section("docs/comparing.md", "Charts")
+    lines = blocks(section("docs/comparing.md", "Corpus metrics"), "sh")[0].splitlines()
+    lines += blocks(charts, "sh")[0].splitlines()[:2]  # the others need columns and vectors of the reader
+    for line in lines:
+        assert program(*shlex.split(line, comments=True)[1:]).code == 0, line
+    for block in (blocks(read("docs/comparing.md"), "python")[0], blocks(charts, "python")[0]):
+        exec(block, {})
+    assert all(Path(name).exists() for name in ("difference.svg", "histograms.svg", "segments.png"))
     rules = blocks(read("docs/comparing.md"), "toml")[0]
     assert len(tomllib.loads(rules)["require"]) == 4
+
+
+def test_frames_on_the_page_of_data_are_scored() -> None:
+    """Each tool where it is installed, in the order of the page."""
+    names: dict[str, object] = {"frame": {"answer": ["in Paris"], "reference": ["Paris"]}}
+    for block in blocks(section("docs/data.md", "Frames: pandas, Polars, DuckDB, datasets"), "python"):
+        if all(find_spec(name) for name in re.findall(r"^import (\w+)", block, re.MULTILINE)):
+            exec(block, names)
+    assert names["frame"].fm.token_f1("answer", "reference").tolist() == [pytest.approx(2 / 3), 0.0]  # type: ignore[attr-defined]
+    assert names["by_language"]["mean"].dropna().tolist() == pytest.approx([0.55, 0.8, 0.3])  # type: ignore[index]
 
 
 def test_the_bot_on_the_page_of_judges_answers(capsys: pytest.CaptureFixture) -> None:
