@@ -11,7 +11,7 @@ from fastmetrics.reporting.labels import figures
 from fastmetrics.reporting.report_content import SECTIONS
 from fastmetrics.reporting.sections.runs_section import _places
 from fastmetrics.reporting.sections.section import Section
-from fastmetrics.results.run_folders import TrendPoint
+from fastmetrics.results.trend import TrendPoint
 
 SCORES = {"id": ["a", "b", "c"], "token_f1": [0.5, 1.0, 0.25]}
 
