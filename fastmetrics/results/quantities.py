@@ -277,7 +277,7 @@ class SampledMeans(_Unknown):
     def between(cls, first: SampledMean, second: SampledMean, values: Floats, bounds: Bounds | None) -> SampledMeans:
         """Of the same units, with the scores ``values`` of both runs."""
         known = ~np.isnan(values).any(axis=0)
-        shares = np.fmin(first.shares, second.shares)
+        shares = np.minimum(first.shares, second.shares)  # NaN where a row was not drawn in both
         plain = Sample.between(values[0, known], values[1, known], None, bounds)
         both = SampledMean(second.stands - first.stands, shares, plain, 1 / shares[known], first.clusters)
         return cls(first, second, both)

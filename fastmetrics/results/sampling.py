@@ -39,7 +39,7 @@ _SAMPLE = "_sample"
 """After the name of a dear column, the column that says which table a sample is of, and how it was drawn."""
 _STRATA, _FEW_ROWS, _LEAST = 5, 50, 2
 """Strata of a segment, the rows below which it is one, and the fewest rows to draw of a stratum."""
-_IN_PROPORTION, _PRIOR, _PENALTY, _FOLDS = 0.3, 5, 2.0, 10
+_IN_PROPORTION, _PRIOR, _PENALTY, _FOLDS, _MOST_SEGMENTS = 0.3, 5, 2.0, 10, 25
 
 
 def sample(
@@ -265,32 +265,23 @@ class _Rows:
         return cls(run, key, keys[order], order, names, cheap, segments[order], json.dumps(facts))
 
     @cached_property
-    def _scales(self) -> tuple[Floats, Floats, list[Floats]]:
-        """The means and standard deviations of the cheap columns, and the quantiles at which they are divided."""
+    def _scales(self) -> tuple[Floats, Floats]:
+        """The means and standard deviations of the cheap columns."""
         has = ~np.isnan(self.cheap)
         counts = np.maximum(has.sum(axis=0), 1)
         means = np.where(has, self.cheap, 0.0).sum(axis=0) / counts
         spreads = np.sqrt(np.where(has, (self.cheap - means) ** 2, 0.0).sum(axis=0) / counts)
-        parts = np.arange(1, _STRATA) / _STRATA
-        edges = [
-            np.unique(np.quantile(column[known], parts)) if known.any() else np.zeros(0)
-            for column, known in zip(self.cheap.T, has.T, strict=True)
-        ]
-        return means, np.where(spreads > 0, spreads, np.inf), edges
+        return means, np.where(spreads > 0, spreads, np.inf)
 
     def _standard(self, cheap: Floats) -> Floats:
-        means, spreads, _ = self._scales
-        return np.where(np.isnan(cheap), 0.0, (cheap - means) / spreads)
+        return np.where(np.isnan(cheap), 0.0, (cheap - self._scales[0]) / self._scales[1])
 
     def features(self, cheap: Floats, segments: Ints | None = None) -> Floats:
-        """What predicts: the standardised cheap columns, their fifths, where they are missing, and the segments."""
-        columns = [*self._standard(cheap).T]
-        for column, edges in zip(cheap.T, self._scales[2], strict=True):
-            columns += [(column >= edge).astype(np.float64) for edge in edges]
-            columns += [np.isnan(column).astype(np.float64)]
-        if segments is not None and 0 < (last := int(self.segments.max(initial=0))) <= _STRATA**2:
-            columns += [(segments == place).astype(np.float64) for place in range(last + 1)]
-        return np.stack(columns, axis=1)
+        """What predicts: the standardised cheap columns, where they are missing, and the segments if they are few."""
+        columns = [self._standard(cheap), np.isnan(cheap[:, np.isnan(self.cheap).any(axis=0)])]
+        if segments is not None and 0 < (last := int(self.segments.max(initial=0))) <= _MOST_SEGMENTS:
+            columns.append(segments[:, None] == np.arange(last + 1))
+        return np.concatenate(columns, axis=1).astype(np.float64)
 
     def pilot(self, pilot: Any, for_: str) -> _Pilot:
         """The rows of a pilot, with its cheap columns, or those of the same ids here."""

@@ -25,8 +25,8 @@ from fastmetrics.stats.estimates import Bounds, Interval, Sample, Spread
 from fastmetrics.stats.mean_interval import bootstrap_interval, level_note, mean_interval, shape_note, spread_interval
 from fastmetrics.stats.sums import exact_mean
 
-_FEW_OF_A_KIND = 10
-"""With fewer labels of 0 or of 1, the interval is conservative."""
+_FEW_OF_A_KIND, _FEW_FOR_ENDS = 10, 15
+"""Numbers of labels of 0 or of 1 below which the interval has a note, and is made wider."""
 
 
 def stand_ins(values: Floats, shares: Floats, predicted: Floats) -> Floats:
@@ -120,20 +120,17 @@ class SampledMean:
         """The precision of the estimate: degrees of freedom by Satterthwaite, from rows of one probability each."""
         if self.n < 2:
             return Spread(math.nan, math.nan, 0.0, 3.0, self.n)
-        off, shares = self.stands - self.value, np.nan_to_num(self.shares)
+        off, shares, count = self.stands - self.value, np.nan_to_num(self.shares, nan=2.0), self.n
         if self.clusters is not None:
             _, numbers = np.unique(self.clusters, return_inverse=True)
             least = np.full(int(numbers.max()) + 1, 2.0)
-            off = np.bincount(numbers, off).astype(np.float64)
-            np.minimum.at(least, numbers, np.where(shares > 0, shares, 2.0))
-            shares = least
+            np.minimum.at(least, numbers, shares)
+            off, shares, count = np.bincount(numbers, off).astype(np.float64), least, len(least)
         squares = off * off
         total, groups = math.fsum(squares), np.unique(shares, return_inverse=True)[1]
-        parts, counts = np.bincount(groups, squares), np.bincount(groups).astype(np.float64)
-        count = len(off) if self.clusters is not None else self.n
-        factor = count / max(count - 2, 1)
-        freedom = total**2 / float((parts**2 / np.maximum(counts - 1, 1)).sum()) if total else count - 1.0
-        error = math.sqrt(total * factor) / len(self.stands)
+        parts, counts = np.bincount(groups, squares), np.maximum(np.bincount(groups) - 1.0, 1.0)
+        freedom = total**2 / float((parts**2 / counts).sum()) if total else count - 1.0
+        error = math.sqrt(total * count / max(count - 2, 1)) / len(self.stands)
         skew = math.fsum(squares * off) / total**1.5 if total else 0.0
         kurtosis = self.n * math.fsum(squares**2) / total**2 if total else 3.0
         return Spread(error, freedom, skew, kurtosis, self.n)
@@ -171,15 +168,21 @@ class SampledMean:
             low, high = bootstrap_interval(Sample.of(self.stands, self.clusters), confidence, **drawn)
             found = Interval(low, high, kind)
         else:
-            middle, spread = self._with_ends(self.spread) if self.plain.kind == "flags" else (self.value, self.spread)
+            few = self.plain.kind == "flags" and self.n_rarer < _FEW_FOR_ENDS
+            middle, spread = self._with_ends(self.spread) if few else (self.value, self.spread)
             found = spread_interval(middle, spread, confidence, kind)
         low, high = (-math.inf, math.inf) if self.plain.bounds is None else self.plain.bounds
         note = level_note(found.kind, self.spread.freedom, self.n) or shape_note(self.plain)
-        if self.plain.kind == "flags" and min(hits := float(self.plain.values.sum()), self.n - hits) < _FEW_OF_A_KIND:
+        if self.plain.kind == "flags" and self.n_rarer < _FEW_OF_A_KIND:
             note = Note("few_labels_of_a_kind")
         return replace(
             found, low=max(min(found.low, self.value), low), high=min(max(found.high, self.value), high), note=note
         )
+
+    @property
+    def n_rarer(self) -> float:
+        """Of drawn flags, how many are of the rarer kind."""
+        return min(hits := float(self.plain.values.sum()), self.n - hits)
 
     def _with_ends(self, spread: Spread) -> tuple[float, Spread]:
         """The middle and the precision with half a row at each end of what the score of a row may add (Bonett 2012)."""
