@@ -143,6 +143,10 @@ class Summary(ShownMapping[MetricSummary], Plotted, of="metrics"):
         flat = self.unlabelled
         return {**flat, **{label: flat[name] for label, name in self._labels}}
 
+    def lacks(self, metric: str) -> bool:
+        """Whether rows have no score of a metric, beside those that were not drawn for one."""
+        return self.metrics[metric].n + self.metrics[metric].n_not_drawn < self.n_rows
+
     @property
     def _labels(self) -> list[tuple[str, str]]:
         """The labels of the statistics at hand, each with the statistic's flat name."""
@@ -499,7 +503,7 @@ class SideBySide(ShownMapping[Summary], of="summaries"):
             return number(summary.corpus[metric])
         if metric not in summary.metrics:
             return "–"
-        return number(summary.metrics[metric].mean) + ("*" if summary.metrics[metric].n < summary.n_rows else "")
+        return number(summary.metrics[metric].mean) + "*" * summary.lacks(metric)
 
     def grids(self) -> list[Grid]:
         """The means by metric and run."""
@@ -514,7 +518,7 @@ class SideBySide(ShownMapping[Summary], of="summaries"):
         """The names of numbered runs, and the meaning of the star."""
         summaries = self.summaries.values()
         numbered = enumerate(self.summaries, 1) if any(len(name) > _WIDE for name in self.summaries) else ()
-        starred = any(metric.n < one.n_rows for one in summaries for metric in one.metrics.values())
+        starred = any(one.lacks(metric) for one in summaries for metric in one.metrics)
         return said([Note("numbered", n=n, name=name) for n, name in numbered], starred and Note("some_rows"))
 
     def record(self) -> Sequence[Figure]:
