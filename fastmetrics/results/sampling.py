@@ -82,7 +82,7 @@ def sample(
     argument("budget", budget, Whole(1, 100_000_000))
     argument("seed", seed, Seed)
     check_names(for_=for_, on=on)
-    rows = _Rows.of(scores, distinct(using, "using"), distinct(by, "by"), seed, on, for_)
+    rows = Rows.of(scores, distinct(using, "using"), distinct(by, "by"), seed, on, for_)
     known = None if judged is None else _Drawn.of(judged, rows, for_)
     cut = rows.strata(None if pilot is None else rows.pilot(pilot, for_))
     sizes, spreads = np.bincount(cut.codes), cut.spreads
@@ -99,7 +99,7 @@ def sample(
         few = f"{least.sum():,} rows or more, for {len(sizes):,} strata"
         expected = few if budget < least.sum() else f"no more than the {len(rows.order):,} rows"
         raise OptionError(Argument("budget", budget), f": expected {expected}")
-    drawn = np.flatnonzero(cut.ranks < (counts := _allocated(sizes, spreads, budget, least))[cut.codes])
+    drawn = np.flatnonzero(cut.ranks < (counts := allocated(sizes, spreads, budget, least))[cut.codes])
     shares, own = (counts / sizes)[cut.codes[drawn]], pa.array(rows.order[drawn])
     names = [name for name in rows.run.columns if name not in beside(for_)]
     table = pa.table({name: rows.run.read([name]).column(0).take(own) for name in names})
@@ -148,7 +148,7 @@ def with_sample(
         stem[0],
         json.loads(str(run.column(stem[0] + _SAMPLE)[0].as_py()) if run.column(stem[0] + _SAMPLE) else "{}"),
     )
-    rows = _Rows.of(scores, facts["using"], facts["by"], facts["seed"], on, for_)
+    rows = Rows.of(scores, facts["using"], facts["by"], facts["seed"], on, for_)
     known = _Drawn.of(run, rows, for_)
     values, shares = (np.full(len(rows.order), np.nan) for _ in range(2))
     values[rows.order[known.rows]], shares[rows.order[known.rows]] = known.values, known.shares
@@ -202,7 +202,7 @@ class _Strata:
         """
         has = ~np.isnan(values)
         number = (self.number[rows] if number is None else number)[has]
-        rest = values[has] - _cross_fitted(features[has], values[has], np.ones(int(has.sum())))[0]
+        rest = values[has] - cross_fitted(features[has], values[has], np.ones(int(has.sum())))[0]
         edges = np.unique(np.quantile(self.number, np.arange(1, _STRATA) / _STRATA))
         fifths, every = (np.searchsorted(edges, some, side="right") for some in (number, self.number))
         counts, sums = (np.bincount(fifths, weights, len(edges) + 1) for weights in (None, rest**2))
@@ -211,7 +211,7 @@ class _Strata:
 
 
 @dataclass(frozen=True)
-class _Pilot:
+class Pilot:
     """Rows with the dear score: their features and scores."""
 
     features: Floats
@@ -219,7 +219,7 @@ class _Pilot:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """All rows in the order of their random numbers."""
 
     run: ScoreTable
@@ -234,7 +234,7 @@ class _Rows:
     """The design as JSON: a fingerprint of the ids and cheap columns, and the options."""
 
     @classmethod
-    def of(cls, scores: Any, using: Sequence[str], by: Sequence[str], seed: int, on: str | None, for_: str) -> _Rows:
+    def of(cls, scores: Any, using: Sequence[str], by: Sequence[str], seed: int, on: str | None, for_: str) -> Rows:
         """The rows of a table; raises the errors of :func:`sample`."""
         run = open_scores(scores)
         names = [column_named(name, run.scores) for name in using]
@@ -283,7 +283,7 @@ class _Rows:
             columns.append(segments[:, None] == np.arange(last + 1))
         return np.concatenate(columns, axis=1).astype(np.float64)
 
-    def pilot(self, pilot: Any, for_: str) -> _Pilot:
+    def pilot(self, pilot: Any, for_: str) -> Pilot:
         """The rows of a pilot, with its cheap columns, or those of the same ids here."""
         run = open_scores(pilot, table="pilot")
         values = run.values(column_named(for_, run.scores) if for_ in run.columns else _unknown(run, for_))
@@ -298,7 +298,7 @@ class _Rows:
                 Argument("pilot"),
             )
         order = np.lexsort((values[has], *cheap[has].T))
-        return _Pilot(self.features(cheap[has][order]), values[has][order])
+        return Pilot(self.features(cheap[has][order]), values[has][order])
 
     def places(self, run: ScoreTable, keys: Uint64s) -> Ints:
         """Where these rows are here; raises ``InputError`` for one that is not."""
@@ -311,17 +311,17 @@ class _Rows:
             )
         return found
 
-    def strata(self, pilot: _Pilot | None) -> _Strata:
+    def strata(self, pilot: Pilot | None) -> _Strata:
         """The strata: fifths of each segment by what a pilot predicts, or by the first principal component."""
         if pilot is None:
             standard = self._standard(self.cheap)
             axes = np.linalg.eigh(standard.T @ standard)[1][:, -1]
-            number = _products(standard, axes * (1.0 if axes[np.abs(axes).argmax()] > 0 else -1.0))
+            number = products(standard, axes * (1.0 if axes[np.abs(axes).argmax()] > 0 else -1.0))
         else:
             ones = np.ones(len(pilot.values))
             slopes, level = _ridge(pilot.features, pilot.values, ones)
-            number = level + _products(self.features(self.cheap), slopes)
-            at_pilot = level + _products(pilot.features, slopes)
+            number = level + products(self.features(self.cheap), slopes)
+            at_pilot = level + products(pilot.features, slopes)
         fifths = np.zeros(len(number), np.int64)
         for rows in np.split(np.argsort(self.segments, kind="stable"), np.cumsum(np.bincount(self.segments))[:-1]):
             if len(rows) >= _FEW_ROWS:
@@ -337,8 +337,8 @@ class _Rows:
         """What the cheap columns tell about the dear score of every row, of a row with a score without its own."""
         features = self.features(self.cheap, self.segments)
         has = ~np.isnan(values)
-        own, slopes, level = _cross_fitted(features[rows[has]], values[has], weights[has])
-        every = level + _products(features, slopes)
+        own, slopes, level = cross_fitted(features[rows[has]], values[has], weights[has])
+        every = level + products(features, slopes)
         every[rows[has]] = own
         return every
 
@@ -367,7 +367,7 @@ class _Drawn:
     features: Floats
 
     @classmethod
-    def of(cls, judged: Any, of: _Rows, for_: str) -> _Drawn:
+    def of(cls, judged: Any, of: Rows, for_: str) -> _Drawn:
         """The sample; raises ``InputError`` for one of another table, and for rows or probabilities that are wrong."""
         run = open_scores(judged, table="judged")
         for name in (for_, for_ + INCLUSION, for_ + _SAMPLE):
@@ -391,7 +391,7 @@ class _Drawn:
         return cls(run.name, places, shares[order], values[order], of.features(of.cheap[places]))
 
 
-def _allocated(sizes: Ints, spreads: Floats, budget: int, least: Ints) -> Ints:
+def allocated(sizes: Ints, spreads: Floats, budget: int, least: Ints) -> Ints:
     """How many rows of each stratum: in proportion to size times spread, within what there is and must be."""
     mean = float(sizes @ spreads) / float(sizes.sum())
     wanted = sizes * (_IN_PROPORTION * mean + (1 - _IN_PROPORTION) * spreads)
@@ -406,7 +406,7 @@ def _allocated(sizes: Ints, spreads: Floats, budget: int, least: Ints) -> Ints:
     return counts
 
 
-def _products(features: Floats, slopes: Floats) -> Floats:
+def products(features: Floats, slopes: Floats) -> Floats:
     """The sum over columns of each row, by the same additions in every row."""
     total = np.zeros(len(features))
     for column, slope in zip(features.T, slopes, strict=True):
@@ -426,7 +426,7 @@ def _ridge(features: Floats, values: Floats, weights: Floats) -> tuple[Floats, f
     return np.asarray(slopes, np.float64), level - float(means @ slopes)
 
 
-def _cross_fitted(features: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats, float]:
+def cross_fitted(features: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats, float]:
     """What regressions without a tenth of the rows predict for it, and the mean slopes and level."""
     folds = np.arange(len(values)) % _FOLDS
     fits = []

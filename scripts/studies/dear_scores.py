@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 import fastmetrics as fm
 from fastmetrics.base.arrays import Floats, Ints
 from fastmetrics.results.quantities import Method, SampledMeans
-from fastmetrics.results.sampling import _allocated, _cross_fitted, _Pilot, _products, _Rows
+from fastmetrics.results.sampling import Pilot, Rows, allocated, cross_fitted, products
 from fastmetrics.stats.estimates import Sample
 from fastmetrics.stats.mean_interval import mean_interval
 from fastmetrics.stats.sampled_means import SampledMean
@@ -53,7 +53,7 @@ class Population:
         names = {"reference": "references"} if "references" in table.column_names else None
         scores = fm.score(table, cheap, columns=names)
         scores = scores.append_column("by", table[by].cast(pa.string()) if by else pa.array(["all"] * len(table)))
-        rows = _Rows.of(scores, cheap.split(","), ["by"], 0, None, "dear")
+        rows = Rows.of(scores, cheap.split(","), ["by"], 0, None, "dear")
         self.rows, self.dear = rows, np.array(table[label].to_pylist(), np.float64)[rows.order]
         self.features = rows.features(rows.cheap, rows.segments)
 
@@ -63,15 +63,17 @@ class Population:
             cut = self.rows.strata(None)
             return cut.codes, cut.spreads
         some = rng.integers(0, len(self.dear), PILOT)
-        cut = self.rows.strata(_Pilot(self.rows.features(self.rows.cheap[some]), self.dear[some]))
+        cut = self.rows.strata(Pilot(self.rows.features(self.rows.cheap[some]), self.dear[some]))
         return cut.codes, cut.spreads
 
-    def drawn(self, own: Ints, codes: Ints, spreads: Floats, budget: int, places: Floats) -> tuple[Floats, ...]:
+    def drawn(
+        self, own: Ints, codes: Ints, spreads: Floats, budget: int, places: Floats
+    ) -> tuple[Floats, Floats, Floats]:
         """Scores, probabilities and predictions of a population of these ``own`` rows, by random ``places``."""
         sizes = np.bincount(codes[own], minlength=len(spreads))
         full = sizes > 0
         counts = np.zeros(len(sizes), np.int64)
-        counts[full] = _allocated(sizes[full], spreads[full], budget, np.minimum(sizes[full], 2))
+        counts[full] = allocated(sizes[full], spreads[full], budget, np.minimum(sizes[full], 2))
         order = np.lexsort((places, codes[own]))
         ranks = np.empty(len(own), np.int64)
         ranks[order] = np.arange(len(own)) - (np.cumsum(sizes) - sizes)[codes[own][order]]
@@ -79,13 +81,13 @@ class Population:
         drawn = drawn[np.argsort(places[drawn])]
         shares, scores = np.full(len(own), np.nan), np.full(len(own), np.nan)
         shares[drawn], scores[drawn] = (counts / np.maximum(sizes, 1))[codes[own][drawn]], self.dear[own[drawn]]
-        ahead, slopes, level = _cross_fitted(self.features[own[drawn]], scores[drawn], 1 / shares[drawn])
-        predicted = (level + _products(self.features, slopes))[own]
+        ahead, slopes, level = cross_fitted(self.features[own[drawn]], scores[drawn], 1 / shares[drawn])
+        predicted = (level + products(self.features, slopes))[own]
         predicted[drawn] = ahead
         return scores, shares, predicted
 
 
-class Tally(dict[str, list[float]]):
+class Tally(dict[str, list[list[float]]]):
     """The trials of each figure: whether it held, and its width."""
 
     def add(self, name: str, truth: float, low: float, high: float, note: str | None = None) -> None:
@@ -96,7 +98,7 @@ class Tally(dict[str, list[float]]):
             float(low > truth),
             float(high < truth),
         ]
-        self.setdefault(name, []).append([*held, float(bool(note))])  # type: ignore[arg-type]
+        self.setdefault(name, []).append([*held, float(bool(note))])
 
     def rows(self, **cell: Any) -> Iterator[dict[str, Any]]:
         """The share of intervals that held, the mean width, and the shares that missed on each side."""
@@ -108,10 +110,10 @@ class Tally(dict[str, list[float]]):
 
 def simulated(
     name: str, data: Population, bounds: tuple[float, float], budget: int, trials: int, seed: int
-) -> list[dict]:
+) -> list[dict[str, Any]]:
     """All figures of one table and budget."""
     try:
-        from ppi_py import ppi_mean_ci
+        from ppi_py import ppi_mean_ci  # type: ignore[import-not-found]
     except ImportError:
         ppi_mean_ci = None
     rng, tally, method = np.random.default_rng([seed, budget]), Tally(), Method()
@@ -131,7 +133,7 @@ def simulated(
             found = SampledMean.of(scores, shares, predicted, None, bounds)
             interval = found.interval(0.95)
             tally.add(f"mean, {way}", truth, interval.low, interval.high, interval.note)
-            tally.setdefault(f"random, {way}", []).append([found.n_random()] * 5)  # type: ignore[arg-type]
+            tally.setdefault(f"random, {way}", []).append([found.n_random()] * 5)
             for segment in range(int(segments.max()) + 1 if way == "in proportion" and segments.any() else 0):
                 part = segments[own] == segment
                 one = SampledMean.of(scores[part], shares[part], predicted[part], None, bounds).interval(0.95)

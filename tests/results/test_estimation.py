@@ -30,7 +30,7 @@ def made(seed=0, n=N, shift=0.0):
             "session": [f"s{row // 4}" for row in range(n)],
             "dear": pa.array(np.where(drawn, dear, NAN), from_pandas=True),
             "dear_inclusion": pa.array(np.where(drawn, share, NAN), from_pandas=True),
-            "dear_predicted": 0.25 + 0.4 * cheap,
+            "dear_predicted": 0.1 + 0.9 * cheap,
         }
     )
     return table, dear
