@@ -202,7 +202,7 @@ def test_columns_are_found_by_name(columns, wanted):
     assert (found.predicted, found.expected) == wanted
 
 
-def test_named_columns_may_be_paths_and_must_exist():
+def test_named_columns_may_be_paths():
     rows = [{"out": {"label": "a"}, "gold": "a"}, {"out": {"label": "b"}, "gold": "a"}]
     assert fm.classification(rows, predicted="out.label", expected="gold").accuracy.value == 0.5
 

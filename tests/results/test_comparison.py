@@ -325,7 +325,7 @@ def test_rows_of_one_run_only_are_in_their_segments():
         }
 
 
-def test_other_questions_under_one_id_are_refused():
+def test_other_questions_under_one_id_are_compared_on_request():
     asked = [f"What is {n}?" for n in range(N)]
     other = ["Why 7?" if n == 7 else text for n, text in enumerate(asked)]
     assert fm.compare([run(FIRST, question=asked), run(SECOND, question=asked)], **SMALL)["token_f1"].n_paired == N

@@ -243,7 +243,7 @@ def test_one_row_and_no_row():
     assert all(map(math.isnan, (found.delta, found.p, found.low, found.all_other)))
 
 
-def test_runs_without_counts(tmp_path):
+def test_runs_without_counts_share_their_other_metrics():
     bare = fm.score(NEW, ASKED)
     assert {one.metric for one in fm.compare({"old": RUNS["old"], "new": bare}, **SMALL)} == {"bleu", "token_f1"}
 

@@ -47,7 +47,6 @@ SHORT = {name: column[1:] for name, column in BARE.items()}
 ANSWERS = {"id": ["q0", "q1"], "answer": ["a b", "c"], "latency_ms": [5.0, 6.0]}
 ROWS = {"id": [1, 2], "answer": ["the cat sat on", "a b c d"], "reference": ["the cat sat on", "a b c e"]}
 KEPT, NOT_KEPT = (fm.score(ROWS, "corpus_bleu,bleu", keep_counts=keep) for keep in (True, False))
-LABELS = {"id": IDS, "label": [n % 2 for n in range(N)]}
 JUDGED = {"id": ["a", "b"], "judge_x": [1.0, 2.0], "judge_x_status": ["ok", "ok"]}
 TWO = {"f1": [0.1, 0.5], "id": ["a", "b"]}
 CLASSES = {"label": ["a", "b"], "expected_label": ["a", "a"]}

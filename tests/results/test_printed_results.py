@@ -61,6 +61,7 @@ RESULTS = {
     "compare_unpaired": unpaired,
     "compare_corpus": lambda: fm.compare({"a": scored(), "b": scored().slice(2)}, **SMALL),
     "compare_rankings": lambda: fm.results.compare_rankings(RANKINGS, QRELS, "mrr,ndcg@2"),
+    "compare_rankings_skip": lambda: fm.results.compare_rankings(RANKINGS, QRELS, "mrr", missing="skip"),
     "gate": lambda: fm.gate(NEW, RULES, baseline=OLD),
     "gate_clusters": lambda: fm.gate(NEW.slice(3), RULES[:2], baseline=OLD, cluster="session", unpaired="ignore"),
     "gate_passed": lambda: fm.gate(NEW, "exact_match >= 0.2"),

@@ -96,7 +96,7 @@ def test_numeric_ids_are_matched():
     assert found["answer"].to_pylist() == ["a", "b"]
 
 
-def test_invalid_worst_rows_calls_raise():
+def test_rows_without_a_score_are_not_the_worst():
     assert worst_rows({"id": ["a"], "token_f1": pa.array([None], pa.float64())}, "token_f1").num_rows == 0
 
 
@@ -207,7 +207,7 @@ def test_program_writes_rows_of_two_systems_in_one_segment(files):
     assert set(pq.read_table("w.parquet")["answer"].to_pylist()) == {"new"}
 
 
-def test_worst_and_best_refuse_a_metric_without_a_direction(tmp_path, monkeypatch):
+def test_worst_and_best_follow_a_stated_direction(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scores = pa.table({"id": ["a", "b", "c"], "my_score": [0.2, 0.9, 0.5], "answer_length": [3.0, 1.0, 2.0]})
     pq.write_table(scores, "scores.parquet")
@@ -285,7 +285,7 @@ def test_a_run_remembers_the_columns_that_were_named(tmp_path, suffix):
     assert fm.compare(runs).joined_by == "id"
 
 
-def test_named_ids_in_memory_are_ids_and_leave_no_room_for_other_ids():
+def test_named_ids_in_memory_are_ids():
     table = {"nr": ["x", "y"], "id": [5, 5], "antwort": ["a b", "c"], "reference": ["a", "c"]}
     named = {"id": "nr", "answer": "antwort"}
     scores = fm.score(table, "token_f1", columns=named)

@@ -119,41 +119,6 @@ def test_comparison_counts_missing_queries_and_no_run_gains_by_failing():
 
 
 @pytest.mark.parametrize("rule", NOTES)
-def test_every_form_of_a_comparison_counts_missing_queries(files, rule):
-    found = fm.results.compare_rankings(files[:-1], files[-1], MEASURES, missing=rule)
-    note = f"partial.json: {NOTES[rule]}"
-    header, row, *_ = str(found).split("\n\n")[2].splitlines()
-    assert "missing base  missing other" in header
-    assert row.split()[4:6] == ["0", "60"]
-    assert note in unfolded(str(found))
-    assert f"- {note}\n" in found.to_markdown()
-    told = json.loads(found.to_json())
-    entry = {"count": 60, "judged": 150, "rule": rule}
-    assert told["missing_queries"] == {"whole.json": {**entry, "count": 0}, "partial.json": entry}
-    assert {(one["n_missing_baseline"], one["n_missing_other"]) for one in told["comparisons"]} == {(0, 60)}
-    assert note in told["notes"]
-    table = found.to_arrow()
-    assert set(zip(table["n_missing_baseline"].to_pylist(), table["n_missing_other"].to_pylist(), strict=True)) == {
-        (0, 60)
-    }
-    how = {"zero": "score 0", "skip": "are left out"}[rule]
-    below = f"\\multicolumn{{4}}{{l}}{{\\footnotesize partial.json: 60 of 150 queries missing, {how}}} \\\\\n"
-    assert below in found.to_latex()
-    arguments = (
-        "compare",
-        *files[:-1],
-        "--qrels",
-        files[-1],
-        "-m",
-        "mrr,AP",
-        *(("--missing", rule) if rule == "skip" else ()),
-    )
-    for option, text in (("", str(found) + "\n"), ("--latex", found.to_latex()), ("--markdown", found.to_markdown())):
-        assert program(*arguments, *filter(None, [option])).out == text
-    assert json.loads(program(*arguments, "--json").out) == told
-
-
-@pytest.mark.parametrize("rule", NOTES)
 @pytest.mark.parametrize("suffix", [None, "parquet", "csv", "jsonl"])
 def test_rankings_of_one_table_keep_their_own_missing_queries(tmp_path, rule, suffix):
     output = None if suffix is None else tmp_path / f"both.{suffix}"

@@ -255,5 +255,5 @@ def test_a_query_goes_on_in_a_file_with_other_types_of_ids(tmp_path):
 
 
 @pytest.mark.parametrize("grade", [float("inf"), -float("inf")])
-def test_non_finite_grades_raise(grade):
+def test_scores_may_be_infinite(grade):
     assert fm.rank({"q1": {"d1": -grade, "d2": 0}}, {"q1": {"d1": 1}}, "mrr").n == {"mrr": 1}

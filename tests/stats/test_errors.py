@@ -16,7 +16,6 @@ NAN = math.nan
 REPEATED: dict[str, Any] = {"id": [1, 1, 2, 2], "m": [0.1, 0.2, 0.3, 0.4]}
 RATERS = {"ann": [1, 2, 3], "bob": [1, 2, 2], "cat": [None, 1, 4]}
 CERTAIN = {"confidence": [0.9, 0.1], "answer": ["a", "b"], "reference": ["a", "a"]}
-GOOD, FAIR = ["good", "poor", "fair"], ["good", "fair", "fair"]
 
 
 def words(order: Any, weights: str = "linear") -> Any:
