@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats, Ints, Uint64s
+from fastmetrics.base.arrays import Floats, Ints, Uint64s, plain_array
 from fastmetrics.base.column_names import COLUMNS, distinct
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.options import Seed, Whole, argument, check_names
@@ -102,7 +102,7 @@ def sample(
     drawn = np.flatnonzero(cut.ranks < (counts := allocated(sizes, spreads, budget, least))[cut.codes])
     shares, own = (counts / sizes)[cut.codes[drawn]], pa.array(rows.order[drawn])
     names = [name for name in rows.run.columns if name not in beside(for_)]
-    table = pa.table({name: rows.run.read([name]).column(0).take(own) for name in names})
+    table = pa.table({name: _plain(rows.run.read([name]).column(0)).take(own) for name in names})
     if texts is not None:
         lacking = [name for name in TEXTS if not {name, *COLUMNS[name].aliases} & {*names}]
         added = TextSource(texts, on=on).beside(rows.run).added(pa.table({"id": table[rows.key]}), lacking)
@@ -114,7 +114,9 @@ def sample(
         places = np.full(len(rows.order), np.nan)
         places[known.rows] = known.values
         table = table.append_column(for_, pa.array(places[drawn], from_pandas=True))
-    return table.sort_by([(name, "ascending") for name in (rows.key, *rows.run.settings_columns)])
+    by_id = [_plain(table[name]) for name in (rows.key, *rows.run.settings_columns)]
+    by_place = pa.table(by_id, [str(place) for place in range(len(by_id))])
+    return table.take(pc.sort_indices(by_place, [(name, "ascending") for name in by_place.column_names]))
 
 
 def with_sample(
@@ -167,6 +169,11 @@ def with_sample(
         counts = RowCounts(len(values), int(np.isnan(values).sum()), 0, 0)
         metadata = replace(metadata, metrics={**metadata.metrics, for_: counts})
     return table.replace_schema_metadata(metadata.for_schema())
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column in a layout that Arrow takes rows of and sorts."""
+    return pa.chunked_array([plain_array(chunk) for chunk in column.chunks])
 
 
 def beside(for_: str) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def test_each_field_is_read_back():
         **{name: {"a": 1} for name in ("answers", "embeddings", "scores", "options", "declared", "sample")},
         **{name: {"a": 1} for name in ("answered", "embedded", "judged", "inputs")},
         **{name: {"a": "x"} for name in ("fingerprint", "sources")},
-        **{name: ["a"] for name in ("keep", "lists", "more_columns")},
+        **{name: ["a"] for name in ("keep", "lists", "more_columns", "scored")},
         **dict.fromkeys(("repeats", "n_rejected", "n_rows"), 2),
         **{"columns": {"a": "b"}, "named": {"a": "b"}, "passed_over": {"a": ["b"]}},
         **{"keep_counts": True, "strip_thoughts": True},

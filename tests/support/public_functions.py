@@ -83,6 +83,11 @@ def of_table(call: Callable[[Any], Any], columns: Columns) -> Call:
     return Call(call, columns, tables=True)
 
 
+def with_grades(drawn: pa.Table) -> pa.Table:
+    """Drawn rows with grades of people."""
+    return drawn.append_column("human", drawn["judge_x"])
+
+
 def embedded(name: str) -> Call:
     """The call of a metric that takes an embedder."""
     embedder = fm.Embedder(letters)
@@ -227,7 +232,13 @@ OF_TABLES: dict[str, Call] = {
         },
     ),
     "sample": of_table(
-        lambda table: fm.sample(table, budget=4, for_="human", using="judge_x"),
+        lambda table: fm.sample(table, budget=4, for_="human", using="judge_x").select(["id", "human_inclusion"]),
+        {"id": IDS, "question": QUESTIONS, "judge_x": GRADES},
+    ),
+    "with_sample": of_table(
+        lambda table: fm.with_sample(
+            table, with_grades(fm.sample(table, budget=4, for_="human", using="judge_x"))
+        ).select(["id", "human", "human_predicted"]),
         {"id": IDS, "question": QUESTIONS, "judge_x": GRADES},
     ),
     "classification": of_table(
