@@ -118,6 +118,12 @@ METRICS: dict[str, Call] = {
     "corpus_cer": Call(fm.corpus_cer, {"answer": ANSWERS, "reference": QUESTIONS}),
     "corpus_ter": Call(fm.corpus_ter, {"answer": ANSWERS, "reference": QUESTIONS}),
     "corpus_wer": Call(fm.corpus_wer, {"answer": ANSWERS, "reference": QUESTIONS}),
+    **{
+        f"corpus_tool_call_{name}": Call(
+            getattr(fm, f"corpus_tool_call_{name}"), every_metric.columns(f"tool_call_{name}", ROWS)
+        )
+        for name in ("precision", "recall", "f1")
+    },
     "corpus_chrf": Call(fm.corpus_chrf, {"answer": ANSWERS, "reference": QUESTIONS}),
     "retrieval_consistency": Call(fm.retrieval_consistency, {"question": QUESTIONS, "retrieved_ids": RANKINGS}),
     "retrieval_rbo": Call(fm.retrieval_rbo, {"question": QUESTIONS, "retrieved_ids": RANKINGS}),
