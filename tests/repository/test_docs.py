@@ -164,7 +164,6 @@ def test_the_rag_system_of_its_page_is_evaluated(folder: Path, monkeypatch: pyte
 
 
 def test_the_page_on_comparing_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
     monkeypatch.chdir(folder)
     for name, file in (("old", "answers"), ("new", "brief_answers")):
         shutil.copy(folder / "examples" / f"{file}.jsonl", f"{name}.jsonl")
