@@ -23,7 +23,7 @@ from fastmetrics.reporting.page_rows import described_rows, page_rows, shorts, s
 from fastmetrics.reporting.report_options import ReportOptions, RowLinks
 from fastmetrics.reporting.row_files import RowFiles
 from fastmetrics.reporting.row_texts import TEXTS, candidates, row_texts, text_sources
-from fastmetrics.reporting.rows import PairedRows, judged_by_run, with_judge_metrics
+from fastmetrics.reporting.rows import PairedRows, joined_runs, judged_by_run, with_judge_metrics
 from fastmetrics.reporting.sections import (
     classes_section,
     judges_section,
@@ -293,6 +293,14 @@ class _Runs:
 def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
     """Read the score files of a report and of its baseline."""
     opened = [_with_columns(run, options) for run in open_runs(scores, options.system, least=1)]
+    parts: dict[str, Summary] = {}
+    told: list[str] = []
+    if len(opened) > 1 and options.baseline is None and options.system is None:
+        opened = with_row_ids(opened)
+        if (joined := joined_runs(opened)) is not None:
+            parts = summaries_of(opened)
+            told = [f"{joined.name}: files of the same rows with other metrics, shown as one run"]
+            opened = [joined]
     sources = dict(text_sources(options, [run.name for run in opened]))
     base = run_of(opened, options.baseline) if len(opened) > 1 or options.system is not None else None
     if base is not None:
@@ -311,7 +319,7 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
         opened, base = every[: len(opened)], every[-1] if base else None
         sources |= {run.name: sources[run.name].beside(run) for run in every if run.name in sources}
     runs = ([base] if base else []) + opened
-    summaries = summaries_of(runs)
+    summaries = summaries_of(runs) if not parts else {opened[0].name: _merged(list(parts.values()))}
     judged = judged_by_run(options, [run.name for run in every])
     own_numbers = {name for run in every for name in run.scores}.difference(
         *(run.measured(options.by) for run in every)
@@ -320,14 +328,21 @@ def _runs_of(scores: Any, options: ReportOptions) -> _Runs:
         if run.name not in judged:
             continue
         every[place], judges = with_judge_metrics(run, judged[run.name])
-        own = summaries[run.name]
-        metrics, labels = {**own.metrics, **judges.metrics}, {**own.labels, **judges.labels}
-        summaries[run.name] = replace(own, metrics=metrics, labels=labels)
+        summaries[run.name] = _merged([summaries[run.name], replace(judges, notes=())])
     opened, base = every[: len(opened)], every[-1] if base else None
     runs = ([base] if base else []) + opened
     systems, merged = fewer_segments(runs, options.by)
     names = [name for name in systems[1 if base else 0].scores if name not in {*options.by, *own_numbers}]
-    return _Runs(opened, base, summaries, systems, names, merged, sources)
+    return _Runs(opened, base, summaries, systems, names, [*told, *merged], sources)
+
+
+def _merged(parts: Sequence[Summary]) -> Summary:
+    """The summary of the same rows by the metrics of several."""
+    metrics, labels, corpus = ({}, {}, {})  # type: tuple[dict[str, Any], dict[str, str], dict[str, float]]
+    for part in reversed(parts):
+        metrics, labels, corpus = {**part.metrics, **metrics}, {**part.labels, **labels}, {**part.corpus, **corpus}
+    notes = list(dict.fromkeys(note for part in parts for note in part.notes))
+    return replace(parts[0], metrics=metrics, labels=labels, corpus=corpus, notes=notes)
 
 
 @dataclass(frozen=True)

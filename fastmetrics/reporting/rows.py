@@ -273,28 +273,43 @@ def with_judge_metrics(run: ScoreTable, judged: JudgedRows) -> tuple[ScoreTable,
     labels = None if run.id_column is None else run.column(run.id_column, "")
     scores: dict[str, Floats] = {} if labels is None else judged.scores(labels)
     own = {name: pa.array(values, from_pandas=True) for name, values in scores.items() if name not in run.columns}
-    settings = judged.metadata(list(own))
+    return _with_scores(run, own, list(own), judged.metadata(list(own))), summarize(pa.table(own))
+
+
+def _with_scores(
+    run: ScoreTable, columns: Mapping[str, pa.Array], own: Sequence[str], settings: ScoreMetadata
+) -> ScoreTable:
+    """The run with more columns, of which its ``own`` are scores."""
     metadata = run.metadata
     if metadata.scores is not None:
         metadata = replace(metadata, scores={**metadata.scores, **(settings.scores or {})})
+    return replace(run.with_columns(columns), scores=[*run.scores, *own], metadata=metadata)
 
-    def read(names: Sequence[str]) -> pa.Table:
-        table = run.read([name for name in names if name not in own])
-        for place, name in enumerate(names):
-            if name in own:
-                table = table.add_column(place, name, own[name])
-        return table
 
-    types = None if run.types is None else {**run.types, **dict.fromkeys(own, pa.float64())}
-    joined = replace(
-        run,
-        columns=[*run.columns, *own],
-        scores=[*run.scores, *own],
-        read=read,
-        types=types,
-        metadata=metadata,
-    )
-    return joined, summarize(pa.table(own))
+def joined_runs(runs: Sequence[ScoreTable]) -> ScoreTable | None:
+    """Runs of the same rows under other metrics, such as own ones beside a judge's, as one run; None for other runs.
+
+    Their ids, and the scores and texts that several of them have, are the same.
+    """
+    joined = runs[0]
+    for run in runs[1:]:
+        own = [name for name in run.scores if name not in joined.scores]
+        partner = MatchedScores.of(joined, run).partner if own and set(joined.scores) - set(run.scores) else None
+        if partner is None or not np.array_equal(np.sort(partner), np.arange(run.read([]).num_rows)):
+            return None
+        beside = {name: run.column(name, "").take(pa.array(partner)) for name in run.columns if name != run.id_column}
+        texts = [resolve(one.columns, needed=()) for one in (joined, run)]
+        for name in {"question", "answer", "reference"} & texts[0].keys() & texts[1].keys():
+            both = joined.column(texts[0][name], ""), beside[texts[1][name]]
+            if both[0].to_pylist() != both[1].to_pylist():
+                return None
+        for name in set(joined.scores) & set(run.scores):
+            if not np.array_equal(joined.values(name), run.values(name)[partner], equal_nan=True):
+                return None
+        further = {name: column for name, column in beside.items() if name not in joined.columns}
+        declared = {**run.declared, **joined.declared}
+        joined = replace(_with_scores(joined, further, own, run.metadata), declared=declared)
+    return replace(joined, name=" + ".join(run.name for run in runs))
 
 
 # The rows of a report, and the matching row of the baseline for each.

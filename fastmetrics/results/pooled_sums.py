@@ -31,7 +31,7 @@ from fastmetrics.results.score_columns import (
     list_columns,
     score_columns,
 )
-from fastmetrics.results.score_table import ScoreTable
+from fastmetrics.results.score_table import ScoreTable, in_one_file
 from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text
 from fastmetrics.stats.sums import State
 from fastmetrics.tables.resume import RunDifference, described_inputs, differences
@@ -94,7 +94,8 @@ class Sums:
             raise ColumnError(f"two score columns have the same name; found {', '.join(map(repr, names))}")
         if names != list(self.states):
             differing = sorted(set(names) ^ self.states.keys()) or names
-            raise ColumnError(f"the parts differ in their score columns: {', '.join(map(repr, differing))}")
+            what = f"the parts differ in their score columns: {', '.join(map(repr, differing))}"
+            raise ColumnError(what, *in_one_file(sorted({*names, *self.states})))
         self._schema = schema
 
     def close(self) -> None:

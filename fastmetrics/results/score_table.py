@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -443,8 +444,15 @@ def shared_metrics(
     metrics += [name for name in by_run[0] if name not in runs[0].scores and all(name in names for names in by_run)]
     if not metrics:
         scored = "; ".join(f"{run.name} has {', '.join(run.scores) or 'none'}" for run in runs[:5])
-        raise ColumnError(f"the runs share no score column: {scored}")
+        names = list(dict.fromkeys(name for run in runs for name in run.scores))
+        raise ColumnError(f"the runs share no score column: {scored}", *in_one_file(names))
     return metrics
+
+
+def in_one_file(names: Sequence[str]) -> tuple[Any, ...]:
+    """What is said of files with other metrics: how to join those of the same rows."""
+    metrics = Argument("metrics", ",".join(names))
+    return "; of the same rows, report shows them as one run, and score puts all in one file: ", metrics
 
 
 def own_numbers(runs: Sequence[ScoreTable], beside: Sequence[str | None]) -> list[str]:

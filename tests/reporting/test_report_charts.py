@@ -59,7 +59,8 @@ def driver(page: Path) -> Iterator[object]:
 
 
 def drawn(driver, selector):
-    """Wait until the charts in view are drawn."""
+    """Scroll to the charts, and wait until those in view are drawn."""
+    driver.execute_script("document.querySelector(arguments[0]).scrollIntoView()", selector)
     WebDriverWait(driver, 60).until(lambda _: driver.find_elements(By.CSS_SELECTOR, f"{selector} svg.drawn"))
 
 

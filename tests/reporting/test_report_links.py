@@ -83,7 +83,7 @@ def test_a_changed_metric_opens_its_rows_and_the_worst_of_them(driver, page, nam
     """Which is better is the headline; the metric is one click away from its worst row, whose texts are open."""
     open_page(driver, page)
     assert driver.find_element(By.CSS_SELECTOR, "#overview h2.verdict").text.startswith("new is worse than")
-    driver.find_element(By.CSS_SELECTOR, f"#overview .differences th[title={name}] a").click()
+    driver.find_element(By.CSS_SELECTOR, f"#overview .forest th[title={name}] a").click()
     expected = worst(name)
     wait(driver, lambda: lines(driver) and lines(driver)[0][0] == expected[0])
     shown = lines(driver)

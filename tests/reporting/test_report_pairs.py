@@ -138,10 +138,10 @@ def decided(before: str, after: str) -> list[str]:
 
 
 def test_a_cell_of_the_matrix_and_the_choices_show_a_pair_in_either_order(driver, page):
-    open_page(driver, page, "page=overview")
-    [line] = [line for line in driver.find_elements(By.CSS_SELECTOR, "#overview .matrix tbody tr")
+    open_page(driver, page, "page=comparison")
+    [line] = [line for line in driver.find_elements(By.CSS_SELECTOR, "#comparison .matrix tbody tr")
               if line.text.startswith("new")]  # fmt: skip
-    heads = visible_texts(driver, "#overview .matrix thead th")
+    heads = visible_texts(driver, "#comparison .matrix thead th")
     line.find_elements(By.CSS_SELECTOR, "td")[heads.index("fourth") - 1].find_element(By.TAG_NAME, "a").click()
     assert chosen(driver)[0] in decided("new", "fourth")
     Select(driver.find_element(By.ID, "row-metric")).select_by_visible_text("token_f1")

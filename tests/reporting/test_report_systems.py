@@ -138,3 +138,25 @@ def test_command_has_systems_and_resamples(tmp_path):
     assert (done.code, "with 9 resamples and 3 comparisons the least" in (tmp_path / "r.html").read_text()) == (0, True)
     done = program(*words, tmp_path / "scores.parquet", "--overwrite", "--system", "model")
     assert (done.code, "--system needs exactly one file" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("shared", [[], ["answer"], ["answer", "latency_ms"]])
+def test_files_of_the_same_rows_with_other_metrics_are_one_page(tmp_path, shared):
+    """Own scores beside a judge's, in another order: each row has both; where answers differ, they are two systems."""
+    n = 9
+    both = {"answer": [f"a{at}" for at in range(n)], "latency_ms": [float(at) for at in range(n)]}
+    own = pa.table({"id": list(range(n)), "token_f1": [at / 10 for at in range(n)], **{k: both[k] for k in shared}})
+    judged = pa.table({"id": list(range(n)), "judge_tone": [at % 5 + 1.0 for at in range(n)], **both}).take(
+        [*range(n)][::-1]
+    )
+    fm.report({"own": own, "judged": judged}, tmp_path / "r.html")
+    _, _, data = read(tmp_path / "r.html")
+    assert data["systems"] == ["own + judged"]
+    names = [one["name"] for one in data["metrics"]]
+    rows = {row["id"]: dict(zip(names, row["s"], strict=True)) for row in data["rows"]}
+    expected = {str(at): {"token_f1": at / 10, "judge_tone": at % 5 + 1.0} for at in range(n)}
+    assert {key: {name: row[name] for name in ("token_f1", "judge_tone")} for key, row in rows.items()} == expected
+    other = judged.set_column(judged.column_names.index("answer"), "answer", pa.array(["x"] * n))
+    if shared == ["answer"]:
+        with pytest.raises(ColumnError, match=r"share no score column.*metrics='token_f1,judge_tone"):
+            fm.report({"own": own, "judged": other}, tmp_path / "r.html", overwrite=True)
