@@ -500,7 +500,7 @@ def test_numbers_of_the_user_are_no_metrics_unless_they_are_asked_for(kind, tmp_
         )
         named = {"columns": {"answer": "says", "reference": "gold", "id": "nr"}}
         if kind in ("pandas", "polars"):
-            frame = table.to_pandas() if kind == "pandas" else pytest.importorskip("polars").from_arrow(table)
+            frame = table.to_pandas() if kind == "pandas" else pl.from_arrow(table)
             runs.append(fm.with_scores(frame, "token_f1,token_recall(name='mine')", **named))
         elif kind == "score":
             runs.append(fm.score(table, "token_f1,token_recall(name='mine')", keep=["price"], **named))
