@@ -68,7 +68,8 @@ class BatchSums:
 _SUMMED = ("counts", "cautions", "fingerprint", "drift")
 
 UnreadRows: TypeAlias = Mapping[str, Mapping[str, Sequence[int]]]
-"""Per score and reason, the rows with a value that could not be read, the first of them, and 1 if they are scored."""
+"""Per score and reason, the rows with a value that could not be read, the first of them, and 1 if they are scored as
+wrong, 2 if as they are read."""
 
 
 def unread_in(parts: Iterable[tuple[UnreadRows, int]]) -> dict[str, dict[str, list[int]]]:

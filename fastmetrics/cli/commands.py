@@ -66,6 +66,14 @@ SECTIONS: Mapping[str, Mapping[str, Command | Group]] = {
         "match": Command("Answer every question from the most similar FAQ row.", "answering"),
         "sample": Command("Draw rows for a dear score, or put it back beside all rows.", "judging"),
         "evaluate-rag": Command("Evaluate a RAG system from questions to report.", "answering"),
+        "models": _group(
+            "local_models",
+            "Score texts by local models: entailment, relevance, BERTScore, labels.",
+            entailment="Let a model say whether contexts entail the answers.",
+            rerank="Score the relevance of contexts to the question.",
+            **{"bert-score": "Compare answers with references by BERTScore."},
+            classifier="Let a model label the texts of a column.",
+        ),
         "judge": _group(
             "judging",
             "Let models rate rows, and see how far they can be trusted.",

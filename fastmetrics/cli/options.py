@@ -459,6 +459,7 @@ _WRITERS = [
     f"{name}_command"
     for name in ("score", "rank", "match", "answer", "judge_run", "sample", "vectors_embed", "vectors_search")
 ]
+_WRITERS += [f"models_{name}_command" for name in ("entailment", "rerank", "bert_score", "classifier")]
 """The commands that write a table, with ``-o -`` as JSON lines to standard output."""
 
 

@@ -9,9 +9,20 @@ from typing import Annotated, Any
 import numpy as np
 
 from fastmetrics.base.arrays import Flags, Floats, Tokens
-from fastmetrics.base.options import MOST, LimitedTexts, Real, Whole
+from fastmetrics.base.options import MOST, Choice, LimitedTexts, Real, Whole
 from fastmetrics.kernels.folding import FOREIGN
-from fastmetrics.metrics.batch import UNSPACED, Batch, Caution, Options, Words, english_and_russian_words, need, written
+from fastmetrics.metrics.batch import (
+    UNSPACED,
+    Batch,
+    Caution,
+    Number,
+    Numbers,
+    Options,
+    Words,
+    english_and_russian_words,
+    need,
+    written,
+)
 from fastmetrics.metrics.claim_support import (
     Passage,
     Passages,
@@ -21,13 +32,18 @@ from fastmetrics.metrics.claim_support import (
     shared_pairs,
     unread_anchors,
 )
-from fastmetrics.metrics.metric import metric
+from fastmetrics.metrics.metric import RowHooks, metric
 from fastmetrics.metrics.pair_counts import divide, sets
 from fastmetrics.text.word_roles import STOP_WORDS
 
 StopWords = Annotated[tuple[str, ...], LimitedTexts(what="words"), "words that say nothing of their own"]
 Window = Annotated[int, Whole(0, MOST), "the largest distance of the words of a claim in its context, in words"]
 Share = Annotated[float, Real(0.0, 1.0)]
+Claims = Annotated[
+    str,
+    Choice("words", "entailment"),
+    "what supports claims: words of the contexts, or the column entailment, which a local model made",
+]
 
 LONG = 3
 """Minimum length of a keyword, in characters; one of two capitals is shorter."""
@@ -88,6 +104,15 @@ _APART = Caution(
 
 OTHER_VERBS = _VERBS, _APART
 """The cautions of claims that are found by lists of verbs, and of answers in another script than their contexts."""
+
+
+def of_claims(options: Options) -> tuple[Caution, ...]:
+    """The cautions of claims; a model reads every language, but words are still compared for the drift."""
+    return OTHER_VERBS if options["claims"] == "words" else (_APART,)
+
+
+BY_MODEL = RowHooks(needed=lambda options: ["entailment"] if options["claims"] == "entailment" else [])
+"""The column that claims need which a model judged."""
 
 
 @metric(
@@ -160,10 +185,18 @@ def _drift(answer: Passage, contexts: Passage) -> Floats:
     better="lower",
     source="S3, hallucination score",
     cues=["faithfulness", "factuality"],
-    caution=OTHER_VERBS,
+    rows=BY_MODEL,
+    caution=of_claims,
     unread=unread_anchors,
 )
-def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30) -> Floats:
+def hallucination(
+    answer: Passages,
+    contexts: Passages,
+    entailment: Number | None = None,
+    *,
+    claims: Claims = "words",
+    window: Window = 30,
+) -> Floats:
     """Share of the answer's checkable facts that its contexts do not support; 0 is best.
 
     H = max(unsupported / anchors, drift); the first term is 0 without anchors.  Anchors are numbers, dates and
@@ -176,6 +209,9 @@ def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30) 
     fails the claim of its clause, unless it follows a word such as "in".  Questions, guesses ("may") and courtesy claim
     nothing, but their numbers are anchors.  The verbs are English and Russian.
 
+    With ``claims="entailment"``, the first term is 1 - ``entailment``, a column that ``fm.models.entailment`` makes; a
+    row without it is missing.
+
     Time grows with the occurrences of the rarest word of each claim in the contexts.
 
     >>> import fastmetrics as fm
@@ -183,13 +219,13 @@ def hallucination(answer: Passages, contexts: Passages, *, window: Window = 30) 
     >>> fm.hallucination(["The tower was finished in 1889.", "The tower was finished in 1890."], contexts)
     array([0., 1.])
     """
-    return unsupported(answer, contexts, window)
+    return unsupported(answer, contexts, window, entailment if claims == "entailment" else None)
 
 
-def unsupported(answer: Passage, contexts: Passage, window: int) -> Floats:
-    """The hallucination score from the data of the batch."""
-    facts = anchors(answer, contexts, window)
-    return np.maximum(facts.unsupported_shares, _drift(answer, contexts))
+def unsupported(answer: Passage, contexts: Passage, window: int, entailed: Numbers | None = None) -> Floats:
+    """The hallucination score from the data of the batch; claims are supported as they are ``entailed``, if given."""
+    shares = anchors(answer, contexts, window).unsupported_shares if entailed is None else 1.0 - entailed.values
+    return np.maximum(shares, _drift(answer, contexts))
 
 
 @metric(
@@ -241,11 +277,20 @@ def unsupported_count(answer: Passages, contexts: Passages, *, window: Window = 
     return anchors(answer, contexts, window).unsupported.astype(np.float64)
 
 
-@metric(bounds=(0, 1), better="lower", source="S3, high hallucination risk", caution=OTHER_VERBS, unread=unread_anchors)
+@metric(
+    bounds=(0, 1),
+    better="lower",
+    source="S3, high hallucination risk",
+    rows=BY_MODEL,
+    caution=of_claims,
+    unread=unread_anchors,
+)
 def hallucination_risk(
     answer: Passages,
     contexts: Passages,
+    entailment: Number | None = None,
     *,
+    claims: Claims = "words",
     threshold: Annotated[Share, "the hallucination above which an answer is at risk"] = 0.6,
     window: Window = 30,
 ) -> Floats:
@@ -255,4 +300,5 @@ def hallucination_risk(
     >>> fm.hallucination_risk(["It opened in 1890."], [["The tower opened in 1889."]])
     array([1.])
     """
-    return (unsupported(answer, contexts, window) > threshold).astype(np.float64)
+    entailed = entailment if claims == "entailment" else None
+    return (unsupported(answer, contexts, window, entailed) > threshold).astype(np.float64)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.column_names import COLUMNS
-from fastmetrics.base.errors import PluginError, UnknownNameError, either, nearest, shown
+from fastmetrics.base.errors import ColumnError, PluginError, UnknownNameError, either, nearest, shown
 from fastmetrics.base.options import Allowed, Optional, option
 from fastmetrics.base.plugin_files import LOADED, execute
 from fastmetrics.base.shared_parameters import Help
@@ -222,6 +222,8 @@ class RowHooks:
     """Whether the function sees all references of a row together and returns one score a row."""
     best_by: Callable[..., Floats] | None = None
     """Ranks the references of a row, called as the function is; by default the best score counts."""
+    needed: Callable[[Options], Collection[str]] | None = None
+    """The optional columns that these options make necessary."""
 
 
 @dataclass(frozen=True)
@@ -448,7 +450,13 @@ class Metric:
         if self.rows.prepare is not None:
             batch = self.rows.prepare(batch, options)
         columns = [column for column in self.needs if column in batch.columns]
-        present = batch.complete(tuple([column for column in columns if column not in self.optional]))
+        needed = () if self.rows.needed is None else self.rows.needed(options)
+        for column in needed:
+            if column not in columns:
+                raise ColumnError(
+                    f"{self.name} needs the column {column!r} with these options: {COLUMNS[column].meaning}"
+                )
+        present = batch.complete(tuple([name for name in columns if name not in self.optional or name in needed]))
         if self.rows.either is not None:
             present = present & self.rows.either.rows(batch, options)
         return batch, columns, present

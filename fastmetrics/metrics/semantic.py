@@ -86,10 +86,7 @@ def from_text(metric: Metric, columns: Collection[str]) -> Metric:
     source="S2, Tier 3",
     caution=english_model,
     labels={"mean": "avg_semantic_similarity"},
-    cues={
-        "bert_score": "BERTScore compares the embeddings of words, semantic_similarity those of whole texts",
-        **dict.fromkeys(["cosine_similarity", "cosine", "similarity", "embedding_similarity", "answer_similarity"], ""),
-    },
+    cues=["cosine_similarity", "cosine", "similarity", "embedding_similarity", "answer_similarity"],
 )
 def semantic_similarity(answer_embedding: Vector, reference_embedding: Vector) -> Floats:
     """Cosine of the embeddings of answer and reference.

@@ -67,7 +67,11 @@ TIERS: Mapping[str, tuple[str, ...]] = {
 and corpus metrics.
 """
 
-FAMILIES = (*dict.fromkeys(family for families in SUITES.values() for family in families), "judge_scores")
+FAMILIES = (
+    *dict.fromkeys(family for families in SUITES.values() for family in families),
+    "judge_scores",
+    "local_models",
+)
 """The modules that declare metrics, in the order of lists."""
 
 ONE_FUNCTION = {"rouge": "rouge"}

@@ -13,15 +13,17 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Floats, Tokens
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.options import LimitedText
-from fastmetrics.metrics.batch import UNSPACED, Batch, need
+from fastmetrics.metrics.batch import UNSPACED, Batch, Number, Numbers, need
 from fastmetrics.metrics.claim_support import Passage, Passages, anchors, passage_in, unread_anchors
 from fastmetrics.metrics.hallucination import (
-    OTHER_VERBS,
+    BY_MODEL,
+    Claims,
     Share,
     StopWords,
     Window,
     completeness,
     keywords_in,
+    of_claims,
     unsupported,
 )
 from fastmetrics.metrics.metric import Explained, RowHooks, metric
@@ -101,12 +103,18 @@ def _relevance(question: Weighed, answer: Weighed) -> Floats:
 
 
 def _explained(
-    scores: Floats, question: QuestionWords, answer: WeighedAnswer, contexts: Passage, **options: Any
+    scores: Floats,
+    question: QuestionWords,
+    answer: WeighedAnswer,
+    contexts: Passage,
+    entailment: Numbers | None = None,
+    **options: Any,
 ) -> Any:
     """The verdicts as words, and why those that do not pass do not."""
     passage = answer.passage
+    entailed = entailment if options["claims"] == "entailment" else None
     values = {
-        "hallucination": unsupported(passage, contexts, options["window"]),
+        "hallucination": unsupported(passage, contexts, options["window"], entailed),
         "relevance": _relevance(question.weighed, answer.weighed),
         "completeness": completeness(question.keywords, answer.weighed.tokens),
     }
@@ -117,9 +125,10 @@ def _explained(
         for (name, value), sign in zip(values.items(), "><<", strict=True)
         for limit in [f"{options[f'{name}_threshold']:g}"]
     ]
-    facts = anchors(passage, contexts, options["window"]).unsupported_texts(passage.text, hallucinates)
-    listed = pc.if_else(pc.greater(pc.list_value_length(facts), 0), pc.binary_join(facts, "; "), None)
-    said[0] = pc.binary_join_element_wise(said[0], listed, ": ", null_handling="skip")
+    if entailed is None:
+        facts = anchors(passage, contexts, options["window"]).unsupported_texts(passage.text, hallucinates)
+        listed = pc.if_else(pc.greater(pc.list_value_length(facts), 0), pc.binary_join(facts, "; "), None)
+        said[0] = pc.binary_join_element_wise(said[0], listed, ": ", null_handling="skip")
     return in_words(scores), pc.if_else(pa.array(scores < PASS), pc.choose(pa.array(why), *said), None)
 
 
@@ -129,7 +138,8 @@ def _explained(
     source="S3, verdict logic",
     statistics=("at_0", "at_50", "at_100"),
     labels={"at_0": "FAIL", "at_50": "WARN", "at_100": "PASS"},
-    caution=OTHER_VERBS,
+    rows=BY_MODEL,
+    caution=of_claims,
     unread=unread_anchors,
     explained=Explained(("word", "reason"), _explained),
 )
@@ -137,7 +147,9 @@ def verdict(
     question: Questions,
     answer: Answers,
     contexts: Passages,
+    entailment: Number | None = None,
     *,
+    claims: Claims = "words",
     hallucination_threshold: Annotated[Share, "the hallucination above which an answer fails"] = 0.5,
     relevance_threshold: Annotated[Share, "the relevance below which an answer fails"] = 0.1,
     completeness_threshold: Annotated[Share, "the completeness below which an answer does not pass"] = 0.6,
@@ -166,7 +178,8 @@ def verdict(
     """
     if fitted is not None:
         raise OptionError('a fitted score reads columns of its own: fm.score(table, "verdict(fitted=...)") computes it')
-    failed = unsupported(answer.passage, contexts, window) > hallucination_threshold
+    entailed = entailment if claims == "entailment" else None
+    failed = unsupported(answer.passage, contexts, window, entailed) > hallucination_threshold
     failed |= _relevance(question.weighed, answer.weighed) < relevance_threshold
     thin = completeness(question.keywords, answer.weighed.tokens) < completeness_threshold
     return np.where(failed, FAIL, np.where(thin, WARN, PASS))

@@ -74,7 +74,7 @@ def unread_notes(unread: UnreadRows, n_rows: int) -> list[str]:
         rows, first, _ = max(entries)
         upto = "up to " if len({entry[:2] for entry in entries}) > 1 else ""
         why, divided, advice = reason.partition("; ")
-        so = ", and count as wrong" if scored else ", and are undefined"
+        so = (", and are undefined", ", and count as wrong", "")[scored]
         names = ", ".join(name for *_, name in entries)
         notes.append(f"{names}: {upto}{rows:,} of {n_rows:,} rows (first: row {-first:,}) {why}{so}{divided}{advice}")
     return notes

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
@@ -148,27 +149,30 @@ def _hash(chunks: Iterable[bytes | memoryview]) -> str:
 
 def _probed(name: str, revision: str, precision: str, encode: Encode, batch: int) -> EmbeddingModel:
     """The model with its dimension, determined by encoding one text."""
-    vectors = encoded(name, encode, [_PROBE])
+    vectors = encoded(f"embedder {name}", encode, [_PROBE])
     if vectors.ndim != 2 or len(vectors) != 1 or not vectors.size:
         raise InputError(f"embedder {name}: expected one row per text, got an array of shape {vectors.shape} for one")
     return EmbeddingModel(name, revision, precision, vectors.shape[1], encode, batch)
 
 
-def encoded(name: str, encode: Encode, texts: Sequence[str]) -> npt.NDArray[Any]:
-    """A model's output as an array of numbers; raises ``InputError`` for anything else, and where the model fails."""
+def encoded(owner: str, encode: Callable[[Any], npt.ArrayLike], texts: Sequence[Any]) -> npt.NDArray[Any]:
+    """The output of a model, the ``owner``, as an array of numbers.
+
+    Raises ``InputError`` for anything else, and where the model fails.
+    """
     try:
         output = encode(texts)
     except (FastmetricsError, MemoryError):
         raise
     except Exception as error:
-        raised = f"embedder {name}: raised {type(error).__name__} for texts such as {shown(texts[0])}: {error}"
+        raised = f"{owner}: raised {type(error).__name__} for texts such as {shown(texts[0])}: {error}"
         raise InputError(raised) from error
     try:
         vectors = np.asarray(output)
     except ValueError as error:
-        raise InputError(f"embedder {name}: expected one row per text, all of equal length: {error}") from error
+        raise InputError(f"{owner}: expected one row per text, all of equal length: {error}") from error
     if vectors.dtype.kind not in "fiub":
-        raise InputError(f"embedder {name}: expected an array of numbers, got one of {vectors.dtype}")
+        raise InputError(f"{owner}: expected an array of numbers, got one of {vectors.dtype}")
     return vectors
 
 
@@ -367,10 +371,59 @@ def as_keys(keys: Sequence[bytes]) -> Uint64s:
     return np.frombuffer(b"".join(keys), np.uint64).reshape(len(keys), 2)
 
 
-# Computing embeddings of texts: each distinct text once, in batches of similar length, cached on disk.
+# What a model computes of distinct texts, or pairs of them: once each, in batches of similar length, cached on disk.
 
 
-_FLUSH = 8192
+_FLUSH, _FLUSH_SECONDS = 8192, 5.0
+"""So many results, or those of so many seconds, may be lost if the process is killed."""
+
+
+def compute_distinct(
+    results: npt.NDArray[np.float32],
+    sizes: npt.NDArray[Any],
+    compute: Callable[[Ints], npt.ArrayLike],
+    batch: Callable[[int], int],
+    cache: VectorCache | None = None,
+    keys: Sequence[bytes] = (),
+    unit: str | None = None,
+) -> int:
+    """Fill in a row of ``results`` for each distinct thing, from the cache or by ``compute``; the number computed.
+
+    Things of a batch are padded to the longest, so those of like ``sizes`` go together, ``batch(longest)`` of them; the
+    longest is the first, so that what does not fit into memory is met at once.  With a ``unit``, progress is reported.
+    """
+    missing = np.arange(len(results))
+    if cache is not None:
+        cache.refresh()  # another process may have added results
+        places = cache.find(as_keys(keys))
+        cached, missing = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
+        results[cached] = cache.take(places[cached])
+    missing = missing[np.argsort(-sizes[missing], kind="stable")]
+    done = stored = 0
+    began = time.monotonic()
+    try:
+        while done < len(missing):
+            some = missing[done : min(done + batch(int(sizes[missing[done]])), stored + _FLUSH)]
+            results[some] = compute(some)
+            done += len(some)
+            if unit is not None:
+                report(WorkDone("embedding", done, unit, len(missing)))
+            if done - stored >= _FLUSH or time.monotonic() - began > _FLUSH_SECONDS:
+                _store(cache, keys, missing[stored:done], results)
+                stored, began = done, time.monotonic()
+    finally:  # also the results before one that cannot be computed
+        _store(cache, keys, missing[stored:done], results)
+    return len(missing)
+
+
+def _store(cache: VectorCache | None, keys: Sequence[bytes], rows: Ints, results: npt.NDArray[np.float32]) -> None:
+    if cache is not None and len(rows):
+        cache.put([keys[row] for row in rows.tolist()], results[rows])
+
+
+# Computing embeddings of texts.
+
+
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
@@ -461,35 +514,18 @@ class Embedder:
 
     def _embedded(self, texts: pa.Array, keys: list[bytes], progress: bool) -> npt.NDArray[np.float32]:
         """The vectors of distinct texts, from the cache or computed batch by batch, and a last one of NaN."""
-        vectors = np.empty((len(texts) + 1, self.dim), np.float32)
-        vectors[-1] = np.nan
-        missing = np.arange(len(texts))
-        if self._cache is not None:
-            self._cache.refresh()  # another process may have added vectors
-            places = self._cache.find(as_keys(keys))
-            cached, missing = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
-            vectors[cached] = self._cache.take(places[cached])
-        lengths = pc.utf8_length(texts).to_numpy()
-        # Texts of a batch are padded to the longest, so texts of like length go together; a text that does not fit into
-        # memory is met at once, not after an hour.
-        missing = missing[np.argsort(-lengths[missing], kind="stable")]
+        vectors = np.full((len(texts) + 1, self.dim), np.nan, np.float32)
+
+        def encode(some: Ints) -> npt.NDArray[Any]:
+            return self._encoded(texts.take(pa.array(some)).to_pylist())
+
         with shown_progress("embedding") if progress else nullcontext():
-            for start in range(0, len(missing), _FLUSH):
-                rows, done = missing[start : start + _FLUSH], 0
-                try:
-                    for done in range(0, len(rows), self.model.batch):
-                        some = rows[done : done + self.model.batch]
-                        vectors[some] = self._encoded(texts.take(pa.array(some)).to_pylist())
-                        finished = start + done + len(some)
-                        report(WorkDone("embedding", finished, "texts", len(missing)))
-                    done = len(rows)
-                finally:  # also the vectors before one that cannot be computed
-                    if self._cache is not None and done:
-                        self._cache.put([keys[row] for row in rows[:done].tolist()], vectors[rows[:done]])
+            sizes = pc.utf8_length(texts).to_numpy()
+            compute_distinct(vectors[:-1], sizes, encode, lambda longest: self.model.batch, self._cache, keys, "texts")
         return vectors
 
     def _encoded(self, texts: Sequence[str]) -> npt.NDArray[Any]:
-        vectors = encoded(self.model.name, self.model.encode, texts)
+        vectors = encoded(f"embedder {self.model.name}", self.model.encode, texts)
         if vectors.shape != (len(texts), self.dim):
             expected = (len(texts), self.dim)
             raise InputError(f"embedder {self.model.name}: expected an array of shape {expected}, got {vectors.shape}")

@@ -34,11 +34,11 @@ ROWS: dict[str, Any] = {
 }
 NAMES_MEANT: list[tuple[Any, ...]] = [
     ("f1", "token_f1", "squad_f1", "retrieval_f1"),
-    ("recall", "token_recall", "retrieval_recall", "citation_recall"),
+    ("recall", "token_recall", "retrieval_recall", "bert_score_recall"),
     ("precision", "token_precision", "retrieval_precision", "average_precision"),
     *[("rouge1", "rouge1_f1"), ("rouge-2", "rouge2_f1"), ("rougeL", "rougeL_f1"), ("rougeLsum", "rougeLsum_f1")],
     ("rouge", "rouge1_f1", "rouge2_f1", "rougeL_f1"),
-    *[("bert_score", "semantic_similarity"), ("BERTScore", "semantic_similarity"), ("token_fl", "token_f1")],
+    *[("bert_score", "bert_score_f1"), ("BERTScore", "bert_score_f1"), ("token_fl", "token_f1")],
     *[("jacard", "jaccard"), ("rouge1fl", "rouge1_f1"), ("relevance", "--rubrics relevance", "answer_relevance")],
     ("answer_correctness", "--rubrics correctness"),
     ("Answer-Relevancy", "--rubrics answer_relevance"),
@@ -103,7 +103,7 @@ COMMANDS: list[tuple[str, str]] = [
     (f"match f.jsonl f.jsonl -o a.jsonl --threads {HUGE}", "--threads"),
     *[("score t.jsonl -o o.parquet -m ndcg@5@6", "ndcg@5@6"), ("score t.jsonl -m chrf(beta=1e308)", "beta")],
     ("score t.jsonl -o o.parquet -m answer_words --lists id", "--lists"),
-    *[("metrics faithfulness", "judge run --rubrics supported_claims"), ("metrics bert_score", "semantic_similarity")],
+    *[("metrics faithfulness", "judge run --rubrics supported_claims"), ("metrics bert_score", "models bert-score")],
 ]
 """Command lines with a value beyond sense, and the option that their message names."""
 
@@ -321,7 +321,7 @@ ERRORS: list[tuple[Any, ...]] = [
         (f"attribute {name}", lambda name=name: getattr(fm, name), AttributeError, first)
         for name, first in (
             *(("token_fl", "token_f1"), ("f1", "token_f1"), ("rouge1", "rouge"), ("ROUGE", "rouge")),
-            *(("summarise", "summarize"), ("bert_score", "semantic_similarity"), ("faithfulness", "supported_claims")),
+            *(("summarise", "summarize"), ("bert_score", "fm.models.bert_score"), ("faithfulness", "supported_claims")),
         )
     ],
     ("twice", scored("token_f1,TokenF1", **ROWS), OptionError, "token_f1"),

@@ -530,6 +530,9 @@ ELSEWHERE = {
         ("judge", "JudgeSettings", "ClientSettings", "FullContextBot", "GivenContextsBot", "FunctionBot"),
         "calls a model: tests/models",
     ),
+    **dict.fromkeys(
+        ("apply", "rerank", "bert_score", "LocalSettings"), "is of models: tests/models/test_local_models.py"
+    ),
     "stored_calls": "reads a store of calls: tests/models/test_costs.py",
     **dict.fromkeys(("Embedder", "search", "load_vectors"), "is of models, files and servers: tests/vectors"),
     **dict.fromkeys(("evaluate_rag", "report", "ChunkSettings"), "writes pages: tests/reporting"),

@@ -385,6 +385,15 @@ CASES = {
         f"judge_{rubric}": Case(each(lambda chance: chance.choice((0.0, 1.0, chance.random()))), identity)
         for rubric in ("answer_faithfulness", "answer_relevance", "e2e")
     },
+    **{
+        name: Case(each(random.Random.random), identity)
+        for name in ("entailment", "contradiction", "bert_score_precision", "bert_score_recall", "bert_score_f1")
+    },
+    "context_relevance": Case(
+        each(lambda chance: [chance.random() for _ in range(chance.choice((0, 1, 4)))]),
+        whole(lambda numbers: math.nan if not numbers else math.fsum(numbers) / len(numbers)),
+        1e-14,
+    ),
     "prompt_tokens": Case(usage("prompt", "completion", "total"), latency_and_cost.prompt_tokens),
     "completion_tokens": Case(usage("completion", "prompt", "total"), latency_and_cost.completion_tokens),
     "total_tokens": Case(usage("total", "prompt", "completion"), latency_and_cost.total_tokens),
@@ -419,7 +428,7 @@ def columns(name: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:
         [None if chance.random() < 1 / 40 or row == 5 + at else cell for at, cell in enumerate(CASES[name].row(chance))]
         for row in range(rows)
     ]
-    return {column: [row[at] for row in values] for at, column in enumerate(REGISTRY[name].needs)}
+    return {column: [row[at] for row in values] for at, column in enumerate([*REGISTRY[name].needs][: len(values[0])])}
 
 
 @cache

@@ -269,6 +269,10 @@ OF_TABLES: dict[str, Call] = {
         lambda table: fm.results.compare_rankings({"a": QRELS, "b": table}, QRELS, "ndcg"), RUN
     ),
     "embed": of_table(lambda table: fm.embed(table, fm.Embedder(letters)), {"id": IDS, "question": QUESTIONS}),
+    "apply": of_table(
+        lambda table: fm.models.apply(table, fm.models.rerank(lambda pairs: [len(text) for _, text in pairs])),
+        {"id": IDS, "question": QUESTIONS, "contexts": CONTEXTS},
+    ),
     "with_scores": of_table(
         lambda table: pa.table(fm.with_scores(fm.score(table, "token_f1", keep="all"), "token_recall")),
         {"id": IDS, "answer": ANSWERS, "reference": QUESTIONS},
@@ -294,6 +298,7 @@ EXCEPTIONS = {
         _NO_COLUMN,
     ),
     **dict.fromkeys(("model_client", "tokenizer", "ModelReply", "ModelRequest"), _NO_COLUMN),
+    **dict.fromkeys(("rerank", "bert_score", "classifier", "LocalSettings"), _NO_COLUMN),
     "stored_calls": "reads a store of calls",
     "search": "reads an index, or a table of a server",
     "warm_up": "takes names of metrics and columns",
