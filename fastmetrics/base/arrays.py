@@ -651,7 +651,8 @@ def _check_encoding(array: pa.Array, name: str) -> None:
         try:
             (value.as_py() or b"").decode()
         except UnicodeDecodeError as reason:
-            raise InputError(f"column {name!r}, row {row}: expected UTF-8 text: {reason}") from reason
+            at = f"byte 0x{reason.object[reason.start]:02x} at byte {reason.start}"
+            raise InputError(f"column {name!r}, row {row}: invalid UTF-8: {at}") from reason
 
 
 def _validity(array: pa.Array) -> Flags:

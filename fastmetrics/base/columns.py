@@ -314,6 +314,14 @@ def _mixed(values: Any, name: str, error: Exception) -> str:
     if len(kinds) > 1:
         (first, row0), (second, row1) = list(kinds.items())[:2]
         return f"column {name!r}: row {row0} is {first}, row {row1} is {second}; expected one type"
+    items = {type(one).__name__ for value in values if isinstance(value, list | tuple) for one in value} - {"NoneType"}
+    if len(items) > 1:
+        return f"column {name!r}: its lists hold {' and '.join(sorted(items))}; expected one type"
+    if kinds and isinstance(error, pa.ArrowInvalid | pa.ArrowTypeError):
+        kind = next(iter(kinds))
+        return (
+            f"column {name!r}: the values, of type {kind}, hold several types; expected text, numbers or lists of one"
+        )
     return f"column {name!r}: {error}"
 
 
@@ -574,7 +582,7 @@ def _check_split(table: Mapping[Any, Any]) -> None:
 def _once(names: Iterable[str], columns: Sequence[str]) -> None:
     for name, count in Counter(names).items():
         if count > 1 and name in columns:
-            raise ColumnError(f"the table has {count} columns {name!r}")
+            raise ColumnError(f"the table has {count} columns {name!r}; rename all but one")
 
 
 def with_index(scores: pa.Table, index: Any) -> pa.Table:

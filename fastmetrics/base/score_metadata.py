@@ -428,7 +428,7 @@ class ScoreMetadata:
             ),
         }
         for fault in (fault for fault, is_so in faults.items() if is_so):
-            raise FileFormatError(_UNREADABLE.format(ValueError(fault)))
+            raise FileFormatError(_UNREADABLE.format(fault))
         return found
 
     @classmethod
@@ -511,7 +511,7 @@ _COUNTED = {
 }
 """The keys of what readers count or compute by; the others only describe the run."""
 
-_UNREADABLE = f"the scores' metadata {METADATA.decode()!r} cannot be read: {{!r}}"
+_UNREADABLE = f"the scores' metadata {METADATA.decode()!r} cannot be read: {{}}; score the rows again"
 
 SETTINGS = frozenset(list(_NAMES)[: list(_NAMES).index("metrics")])
 """The keys of the settings, which are known before the first row."""

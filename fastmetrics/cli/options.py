@@ -115,7 +115,9 @@ def as_given(values: list[Any] | None, option: str) -> list[Any] | None:
     return values or None
 
 
-def pairs(values: list[str] | None, option: str = "--columns", form: str = "canonical=yours") -> dict[str, str]:
+def pairs(
+    values: list[str] | None, option: str = "--columns", form: str = "NAME=YOURS, as in answer=text"
+) -> dict[str, str]:
     """The pairs of a repeatable, comma-separated option, split as in ``name_list`` and then at the first ``=``.
 
     >>> pairs(["answer=text,reference=gold"])
@@ -598,7 +600,7 @@ class Printing:
 def named_runs(runs: list[str], names: list[str] | None, system: str | None) -> Any:
     """The runs of ``--names`` by name, or the one file of ``--system``; raises ``OptionError`` for another number."""
     if names and len(names) != len(runs):
-        raise OptionError(f"--names has {len(names)} names for {len(runs)} runs")
+        raise OptionError(f"--names {','.join(names)}: expected a name for each of the {len(runs)} runs, as in old,new")
     if system is not None and len(runs) > 1:
         raise OptionError("--system needs exactly one file, which contains all systems")
     return runs[0] if system is not None else dict(zip(names, runs, strict=True)) if names else runs

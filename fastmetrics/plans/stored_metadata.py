@@ -80,7 +80,8 @@ class Declared:
                 reading=None if reading is None else (float(reading[0]), _number_or_none(reading[1])),
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise FileFormatError(f"the declaration of {name!r} in the metadata cannot be read: {error!r}") from error
+            what = f"the declaration of {name!r} in the metadata cannot be read; score the rows again"
+            raise FileFormatError(what) from error
 
     def to_json(self) -> dict[str, Any]:
         """The declaration as plain values."""

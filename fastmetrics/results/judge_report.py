@@ -564,7 +564,8 @@ def judge_report(
         table = run.read(run.columns)
         axes = axes_of(run.columns)
         if not axes:
-            raise ColumnError(f"{run.name} has no judged column (a column of scores with a _status column)")
+            kinds = "a column of scores with a _status column, as `fastmetrics judge run` (fm.judge) writes them"
+            raise ColumnError(f"{run.name} has no judged column: {kinds}")
         truth = None
         if people is not None:
             truth = RowLabels.of(table, people, label=label, on=on)

@@ -229,7 +229,8 @@ def _of_source(address: str, source: FileSource, stored: ScoreMetadata | None) -
     known = {*score_columns(schema), *untyped_scores(schema)} if listed is None else listed
     scores = [name for name in names if name in known]
     if not (scores or metadata.metrics is not None):
-        what = f" {UNSCORED}" if has_answers(names) else ": no column of scores (numbers or booleans)"
+        first = "no column of scores (numbers or booleans); run `fastmetrics score` (fm.score) first"
+        what = f" {UNSCORED}" if has_answers(names) else f": {first}"
         raise FileFormatError(f"{address}{what}")
     kinds_of_looks = {name: pa.bool_() if pa.types.is_boolean(looks[name]) else pa.float64() for name in looks}
     looks = {name: kinds_of_looks[name] for name in scores if name in looks}

@@ -126,7 +126,8 @@ def validate(
     chosen = metrics or [name for name in names if name not in (*keys, *raters, label) and not _is_about_rows(name)]
     if not chosen:
         kinds = "numbers or booleans"
-        raise ColumnError(f"no column of scores ({kinds}) among {', '.join(left.column_names) or 'none'}")
+        among = f"no column of scores ({kinds}) among {', '.join(left.column_names) or 'none'}"
+        raise ColumnError(f"{among}; run `fastmetrics score` (fm.score) first")
     for name in [*metrics, *fixed]:
         if name not in names:
             raise UnknownNameError.of("metric", name, names)

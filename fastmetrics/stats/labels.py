@@ -91,7 +91,8 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[Ints, str]:
     keys = []
     for what, table in (("scores", left), ("labels", right)):
         if on not in table.column_names:
-            raise ColumnError(f"the {what} have no column {on!r} to match rows by")
+            has = f"to match rows by; they have {', '.join(table.column_names)}; name a shared one with "
+            raise ColumnError(f"the {what} have no column {on!r} {has}", Argument("on"))
         key = as_array(table.column(on), on)
         if not (pa.types.is_integer(key.type) or is_text(key.type)):
             raise ColumnError(f"column {on!r} of the {what} holds {key.type}, not ids (text or integers)")
@@ -106,7 +107,9 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[Ints, str]:
     if rows.null_count == len(rows) > 0 and len(keys[1]):
         first, other = (next((value for value in key.to_pylist() if value is not None), None) for key in keys)
         raise InputError(
-            f"scores and labels share no {on!r}; the scores have for example {first!r}, the labels {other!r}"
+            f"scores and labels share no {on!r}; the scores have for example {first!r}, the labels {other!r}; "
+            "name the column that both share with ",
+            Argument("on"),
         )
     return rows.fill_null(-1).to_numpy().astype(np.int64), on
 
@@ -179,7 +182,10 @@ def _ratings_of(
         texts = [field.name for field in free if is_text(field.type)] if not fit else []
         fit += [name for name in texts if are_flags(table.column(name))]
         if len(fit) != 1:
-            could = f"; candidates: {', '.join(fit) or 'none'}"
+            words = [field.name for field in free if is_text(field.type)]
+            none = "no column holds numbers, true and false, yes and no, pass and fail"
+            none += f": write the words of {', '.join(words)} as one of these pairs" if words else ""
+            could = f"; candidates: {', '.join(fit)}" if fit else f"; {none}"
             raise ColumnError("set the column of labels with ", Argument("label"), could)
         label = fit[0]
     column = table.column(label)

@@ -259,7 +259,8 @@ def _nothing(path: str, allowed: AllowedFormats) -> str:
     if has_magic(path) and not os.path.isdir(path):
         return "no file matches"
     kind = "table files" if allowed.formats == table_formats() else f"files of the formats {', '.join(allowed.formats)}"
-    return f"the folder contains no {kind}"
+    ends = "; their names end in the format, as in rows.jsonl" if kind == "table files" else ""
+    return f"the folder contains no {kind}{ends}"
 
 
 def _keys(relative: str | None, allowed: AllowedFormats) -> dict[str, str | None] | None:

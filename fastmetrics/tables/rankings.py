@@ -325,9 +325,12 @@ def _batch(data: NDArray[np.uint8], path: str, line: int, form: _Form, kind: str
     query, doc, value = (_gathered(data, starts[field, :rows], stops[field, :rows]) for field in form.fields)
     if form is _PAIRS:
         return pa.record_batch({"query": query, "doc": doc, kind: pa.array(np.ones(rows))})
-    values = pa.array(numbers.astype(np.float64)) if form is _IN_ORDER else _floats(value, numbers, path)
+    values = pa.array(numbers.astype(np.float64)) if form is _IN_ORDER else _floats(value, numbers, path, form)
     values = pc.negate(values) if form in (_IN_ORDER, _RANKS) else values
     return pa.record_batch({"query": query, "doc": doc, kind: values})
+
+
+_OTHERS = "; without scores, expected 'query document' in the order of the ranking, or 'query document rank' from 1"
 
 
 def _gathered(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> pa.Array:
@@ -336,7 +339,7 @@ def _gathered(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray
     return pa.LargeStringArray.from_buffers(starts.size, pa.py_buffer(bounds), pa.py_buffer(gathered))
 
 
-def _floats(texts: pa.Array, numbers: NDArray[np.int64], path: str) -> pa.Array:
+def _floats(texts: pa.Array, numbers: NDArray[np.int64], path: str, form: _Form) -> pa.Array:
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -345,7 +348,9 @@ def _floats(texts: pa.Array, numbers: NDArray[np.int64], path: str) -> pa.Array:
         try:
             values[row] = float(text)
         except ValueError:
-            raise FileFormatError(f"{path}, line {numbers[row]}: expected a number, got {text!r}") from None
+            forms = f"expected lines {form.line!r}, as the first of the file is" + _OTHERS * (form is not _JUDGEMENTS)
+            where = f"{path}, line {numbers[row]}: expected a number as {form.line.split()[form.fields[2]]}"
+            raise FileFormatError(f"{where}, got {text!r}; {forms}") from None
     return pa.array(values)
 
 

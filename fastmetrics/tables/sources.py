@@ -327,7 +327,8 @@ class FileSource(TableSource):
             self._unfit |= reader.unreadable_columns
             for name, count in Counter(reader.schema.names).items():
                 if count > 1:
-                    self._unfit.setdefault(name, f"{reader.file.shown}: the file has {count} columns {name!r}")
+                    twice = f"{reader.file.shown}: the file has {count} columns {name!r}; rename all but one"
+                    self._unfit.setdefault(name, twice)
             for field in reader.schema:
                 name = field.name
                 type_ = types.get(name)

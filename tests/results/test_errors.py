@@ -472,8 +472,8 @@ ERRORS: list[tuple[Any, ...]] = [
     ("validate: an id twice", validate({"id": ["a", "a"], "c": [1, 0]}), InputError, "id", "a"),
     ("validate: fractions as ids", validate({"f1": [1, 0]}, on="f1"), ColumnError, "f1", "double"),
     ("validate: two labels", validate({"c": [1, 0], "d": [1, 0]}), ColumnError, "c", "d"),
-    ("validate: words", validate({"c": ["good", "bad"]}), ColumnError, "none"),
-    ("validate: lists", validate({"c": [["yes"], ["no"]]}), ColumnError, "none"),
+    ("validate: words", validate({"c": ["good", "bad"]}), ColumnError, "label", "c"),
+    ("validate: lists", validate({"c": [["yes"], ["no"]]}), ColumnError, "label"),
     ("validate: label", validate({"correct": [1, 0]}, label="corect"), ColumnError, "corect", "correct"),
     ("validate: words named", validate({"c": ["good", "bad"]}, label="c"), InputError, "row 0", "c"),
     (
