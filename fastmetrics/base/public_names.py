@@ -47,6 +47,7 @@ IN_ROOMS = {
     "load_plugin": "metrics.plugins",
     "tokenizer": "metrics.tokenizers",
     "grounding_evidence": "metrics.grounding",
+    "json_fields": "metrics.structure",
     "profile": "scoring.profiling",
     "warm_up": "scoring.profiling",
     "assert_scores": "scoring.assertions",

@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text, arrow_texts
 from fastmetrics.base.column_names import split
-from fastmetrics.base.errors import FastmetricsError, MissingExtraError, OptionError
+from fastmetrics.base.columns import as_array
+from fastmetrics.base.errors import ColumnError, FastmetricsError, MissingExtraError, OptionError
 from fastmetrics.base.options import Choice, NotAllowedError, Real
 from fastmetrics.base.paths import EVERY, parse
 from fastmetrics.base.patterns import UserPattern
+from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.text_structure import as_json
 from fastmetrics.kernels.code_text import PYTHON, SQL, C, same_code
 from fastmetrics.metrics.batch import Batch, Options, Raw, Unread
 from fastmetrics.metrics.json_values import (
@@ -318,6 +322,71 @@ def json_f1(
     both = found.of_answer + found.of_reference
     right = 2.0 * found.equal / np.maximum(both, 1)
     return np.where(found.known & (~found.valid | (both > 0)), np.where(found.valid, right, 0.0), np.nan)
+
+
+# Which fields fail, over a table.
+
+
+def json_fields(
+    answer: Annotated[Any, Help("The answers.")], reference: Annotated[Any, Help("The expected JSON of each answer.")]
+) -> pa.Table:
+    """The fields behind ``json_match``, by path over all rows, those that fail most often first.
+
+    Columns: ``path`` (``items[].price`` for that of any item), how many fields of it are ``equal``, ``wrong`` (another
+    value), ``missing`` from the answer, and ``extra`` in it, and the ``row`` of the first that fails.  Fields are those
+    of ``json_match`` without options.  An answer that is no JSON lacks all fields; rows without an answer or a
+    reference, or whose reference is no JSON, are left out.
+
+    >>> found = json_fields(['{"city": "Rome", "day": 1}', '{"city": "Oslo"}'], ['{"city": "Rome", "day": 2}'] * 2)
+    >>> found.to_pylist()[0]
+    {'path': 'day', 'equal': 0, 'wrong': 1, 'missing': 1, 'extra': 0, 'row': 0}
+
+    Raises ``ColumnError`` for columns of different lengths or of another type.
+    """
+    columns = [
+        as_json(as_array(values, name), several=False)
+        for name, values in (("answer", answer), ("reference", reference))
+    ]
+    if len(columns[0]) != len(columns[1]):
+        raise ColumnError(f"columns differ in length: {len(columns[0])} answers, {len(columns[1])} references")
+    counts: dict[str, dict[str, int]] = {}
+    for row, (made, wanted) in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
+        expected = (
+            INVALID if made is None or wanted is None else read(wanted.encode("utf-8", "surrogatepass"), exact=False)
+        )
+        if expected is INVALID or expected is DEEP:
+            continue
+        value = read(made.encode("utf-8", "surrogatepass"), exact=False)
+        found, others = (
+            dict(_leaves(value)) if value is not INVALID and value is not DEEP else {},
+            dict(_leaves(expected)),
+        )
+        for place in {**others, **found}:
+            kind = "extra" if place not in others else "missing" if place not in found else "wrong"
+            kind = "equal" if kind == "wrong" and found[place] == others[place] else kind
+            path = "".join("[]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
+            of_path = counts.setdefault(path, dict.fromkeys(_COUNTED, 0))
+            of_path[kind] += 1
+            if kind != "equal":
+                of_path.setdefault("row", row)
+    failed = {path: sum(of_path[kind] for kind in _COUNTED[1:]) for path, of_path in counts.items()}
+    lines = [{"path": path, **counts[path]} for path in sorted(counts, key=lambda path: (-failed[path], path))]
+    types = {"path": pa.string(), **dict.fromkeys((*_COUNTED, "row"), pa.int64())}
+    return pa.Table.from_pylist(lines, pa.schema(types))
+
+
+_COUNTED = ("equal", "wrong", "missing", "extra")
+
+
+def _leaves(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], tuple[str, Any]]]:
+    """The fields of a value of JSON: their places, and their values with their kinds, as true is not 1."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if value and items:
+        for key, item in items:
+            yield from _leaves(item, (*place, key))
+    else:
+        kind = "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+        yield place, (kind, value)
 
 
 # Validity, alone and by a schema.

@@ -161,9 +161,10 @@ def summarize_by(
     cores(threads)
     run, columns = open_scores(scores), distinct(by, "by")
     beside = [*columns, *([cluster] if cluster else [])]
-    names = shared_metrics([run], listed(metrics, "metrics"), beside=beside)
+    flagged = distinct(flags, "flags")
+    names = shared_metrics([run], listed(metrics, "metrics"), beside=beside, flags=flagged)
     names = names if metrics else [name for name in names if name not in beside]
-    loaded = run.by_column([*names, *beside, *belonging(run.columns), *run.keys()]).with_flags(distinct(flags, "flags"))
+    loaded = run.by_column([*names, *beside, *belonging(run.columns), *run.keys()]).with_flags(flagged)
     units = replace(units_of(loaded), cluster=cluster)
     divided, segments = units.divided(columns) if columns else (units, [])
     parts = [(units, Segment(None, np.arange(units.n))), *((divided, segment) for segment in segments)]

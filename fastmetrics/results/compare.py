@@ -239,15 +239,13 @@ def compare(
     opened.sort(key=lambda run: run is not first_run)
     groupings = _groupings(by)
     beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
-    names = shared_metrics(opened, listed(metrics, "metrics"), counted=True, beside=[*beside, on])
+    flagged = distinct(flags, "flags")
+    names = shared_metrics(opened, listed(metrics, "metrics"), counted=True, beside=[*beside, on], flags=flagged)
     names = names if metrics else [name for name in names if name not in (*beside, on)]
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]
     keys = [name for run in opened for name in run.keys(on)]
-    loaded = [
-        run.by_column([*columns, *keys, *beside, *belonging(run.columns)]).with_flags(distinct(flags, "flags"))
-        for run in opened
-    ]
+    loaded = [run.by_column([*columns, *keys, *beside, *belonging(run.columns)]).with_flags(flagged) for run in opened]
     notes = check_settings(loaded, names, allow_differences)
     if unpaired and segments is not None:
         raise OptionError(Argument("segments"), " needs paired rows, but there is ", Argument("pairing", "none"))
@@ -306,7 +304,7 @@ def compare(
         resamples=how.resamples,
         differences=[
             *notes,
-            *([] if metrics else own_numbers(loaded, [*beside, on])),
+            *([] if metrics else own_numbers(loaded, [*beside, on, *flagged])),
             *paired.notes,
             *_rounded_notes(loaded, [name for name in names if name in counted or paired.precision(name)]),
             *_segment_notes(paired, groupings),

@@ -422,7 +422,12 @@ def kinds_of(
 
 
 def shared_metrics(
-    runs: Sequence[ScoreTable], requested: Sequence[str], *, counted: bool = False, beside: Sequence[str | None] = ()
+    runs: Sequence[ScoreTable],
+    requested: Sequence[str],
+    *,
+    counted: bool = False,
+    beside: Sequence[str | None] = (),
+    flags: Sequence[str] = (),
 ) -> list[str]:
     """The columns to read: the requested ones, or all for which every run has scores (or, if ``counted``, counts).
 
@@ -439,7 +444,8 @@ def shared_metrics(
                 raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near, advice)
     if requested:
         return requested
-    scores = [name for name in runs[0].measured(beside) if all(name in run.scores for run in runs)]
+    taken = {*runs[0].measured(beside), *flags}
+    scores = [name for name in runs[0].scores if name in taken and all(name in run.scores for run in runs)]
     metrics = [name for name in scores if not is_cost(name)] or scores
     metrics += [name for name in by_run[0] if name not in runs[0].scores and all(name in names for names in by_run)]
     if not metrics:

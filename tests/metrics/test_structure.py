@@ -394,3 +394,28 @@ def test_any_sql(rows: list[tuple[list[str], list[str]]]) -> None:
 )
 def test_code_without_layout(answer: str, reference: str, language: Any, score: float) -> None:
     assert fm.code_match([answer], [reference], language=language).tolist() == [score]
+
+
+def test_the_fields_that_fail_are_counted_by_path() -> None:
+    references = ['{"a": 1, "b": {"c": true, "d": []}, "i": [{"p": 1}, {"p": 2}]}'] * 4 + ["no JSON", None]
+    answers = [
+        '{"a": 1.0, "b": {"c": 1, "d": []}, "i": [{"p": 1}, {"p": 3}, {"p": 4}]}',
+        '{"b": {"c": true, "d": {}}, "i": [{"p": 1}, {"p": 2}], "x": null}',
+        "none",
+        None,
+        "{}",
+        "{}",
+    ]
+    found = fm.metrics.json_fields(answers, references)
+    assert [tuple(line.values()) for line in found.to_pylist()] == [
+        ("i[].p", 3, 1, 2, 1, 0),
+        ("a", 1, 0, 2, 0, 1),
+        ("b.c", 1, 1, 1, 0, 0),
+        ("b.d", 1, 1, 1, 0, 1),
+        ("x", 0, 0, 0, 1, 1),
+    ]
+    for answer in answers[:2]:
+        counts = fm.metrics.json_fields([answer], references[:1]).drop_columns(["path", "row"]).to_pandas().sum()
+        assert counts["equal"] / counts.sum() == pytest.approx(fm.json_match([answer], references[:1])[0])
+    assert fm.metrics.json_fields([{"a": 1}], [{"a": 2}])["wrong"].to_pylist() == [1]
+    assert fm.metrics.json_fields([], []).num_rows == 0

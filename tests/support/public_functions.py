@@ -165,6 +165,7 @@ FUNCTIONS: dict[str, Call] = {
         lambda **columns: fm.metrics.grounding_evidence(**columns, embedder=fm.Embedder(letters)),
         {"answer": ANSWERS, "contexts": CONTEXTS},
     ),
+    "json_fields": Call(fm.metrics.json_fields, {"answer": ANSWERS, "reference": CONTEXTS}),
     "geometry": Call(lambda vectors: fm.vectors.geometry(vectors, k=2), {"vectors": VECTORS}),
     "nearest": Call(lambda vectors: fm.vectors.nearest(vectors, k=2), {"vectors": VECTORS}),
     "Index": Call(indexed, {"vectors": VECTORS, "names": IDS}),
