@@ -158,9 +158,12 @@ RESULTS = {
     "Summary": lambda n: fm.summarize(scored(n)),
     "Topics": lambda n: fm.logs.topic_coverage(log(n), topics=1),
     "Validation": lambda n: fm.validate({"f1": np.array(SCORES[:n], float)}, {"correct": ([1, 0, 1] * 10)[:n]}),
+    "WorstRows": lambda n: fm.worst_rows(
+        {"id": [f"{BAD}{at}" for at in range(n)], "f1": SCORES[:n]}, "f1", better={"f1": "higher"}
+    ),
 }
 """A result of n rows for each class, with text that a page must escape wherever the class holds any."""
-OWN_TESTS = {"DatasetChecks", "FitResult", "FoundColumns", "Points", "PoweredMean", "PowerReport", "PrimaryTable",
+OWN_TESTS = {"DatasetChecks", "FitResult", "FoundColumns", "Points", "PowerReport", "PrimaryTable",
              "Profile", "RepeatReport", "StoredCalls", "Trend"}  # fmt: skip
 """Classes of which a call on a few rows is no result, or reads files: they inherit what is shown from the same base."""
 
@@ -169,7 +172,8 @@ def result_classes():
     """The classes of this package that public functions return."""
     functions = [value for value in public().values() if inspect.isfunction(value)]
     returned = {typing.get_type_hints(function).get("return") for function in functions}
-    return {one for one in returned if inspect.isclass(one) and one.__module__.startswith("fastmetrics.")}
+    made = {one for one in returned if inspect.isclass(one) and one.__module__.startswith("fastmetrics.")}
+    return {one for one in made if one.__name__ != "LocalModel"}  # a model is no result
 
 
 def test_every_public_result_is_shown_in_a_notebook():
