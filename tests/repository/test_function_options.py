@@ -177,7 +177,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "cluster": "group",
             "bootstrap": (300, PERCENTILE),
             "seed": (1, PERCENTILE),
-            "flags": "fine",
+            "flags": ("fine", {"metrics": "fine"}),
         },
     ),
     "worst_rows": (
@@ -213,7 +213,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "margin": 0.1,
             "better": {"jaccard": "lower"},
             "main": "jaccard",
-            "flags": "fine",
+            "flags": ("fine", {"metrics": "fine"}),
         },
     ),
     "gate": (
