@@ -109,6 +109,12 @@ def test_metrics_of_other_units_have_scales_of_their_own_and_none_without_a_dire
     assert levels == {"token_f1": [-3, 0, 3], "latency_ms": [3, 0, -3], "answer_length": [None] * 3}
 
 
+def test_a_segment_of_one_pair_is_on_the_map():
+    run = {"id": [1, 2], "language": ["en", "ru"], "token_f1": [0.5, 0.75]}
+    heat = fm.compare({"a": run, "b": {**run, "token_f1": [0.75, 0.25]}}, by="language").heat_map()
+    assert (heat.metrics, [line[0].level for _, line in heat.lines]) == (["token_f1"], [2, -3])
+
+
 def test_metrics_with_a_verdict_come_before_the_first_others():
     """The last of 20 metrics is the only one that differs; the map has 16."""
     chance = random.Random(0)

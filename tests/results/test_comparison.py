@@ -633,3 +633,8 @@ def test_a_system_named_like_a_heading_stands_in_quotes(names, shown):
     assert (told["metric"], told["baseline"], told["other"], told["delta"]) == ("f1", *names, 0.25)
     assert f"| metric | verdict | {' | '.join(shown)} |" in found.to_markdown()
     assert headed(found.grids()[0], "ru").header[2:4] == shown
+
+
+def test_one_row_without_a_system_is_refused() -> None:
+    with pytest.raises(fm.errors.InputError, match="row 2"):
+        fm.compare({"id": [1, 1, 2], "run": ["a", "b", None], "token_f1": [1.0, 0.5, 0.25]}, system="run")

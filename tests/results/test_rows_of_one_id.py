@@ -167,6 +167,8 @@ def test_frames_in_another_order_pair_by_their_index(name):
     new = (old / 2).iloc[::-1]
     found = fm.compare({"old": old, "new": new})["token_f1"]
     assert (found.n_paired, found.losses) == (len(old), len(old) - 1)  # by position some would win
+    rolled = (old / 2).iloc[[*range(1, len(old)), 0]]  # an order whose inverse is another one
+    assert fm.compare({"old": old, "new": rolled})["token_f1"].losses == len(old) - 1
     assert fm.gate(new, "token_f1.delta.point <= 0 with n >= 1", baseline=old)[0].value == pytest.approx(found.delta)
     rows = pd.DataFrame({"answer": [f"w{n} x" for n in range(len(old))]}, index=old.index)
     rows["reference"] = rows.answer

@@ -562,3 +562,22 @@ def test_lines_in_messages_count_from_the_first_line_of_the_file(tmp_path, line)
     with pytest.raises(FileFormatError) as raised:
         documents(tmp_path / "run.txt", RankingSizes(trec_block_bytes=40))
     assert f"line {line}: " in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("measure", "qrels", "expected"),
+    [
+        (
+            "ndcg(gains={1:5,2:1,3:2})",
+            {"x": 1, "b": 2, "a": 3},
+            (2 + 5 / math.log2(3) + 1 / math.log2(5)) / (5 + 2 / math.log2(3) + 1 / 2),
+        ),
+        ("iprec_at_recall_0.30", dict.fromkeys("abcde", 1), 2 / 4),
+        ("set_F(beta=2)", dict.fromkeys("abcde", 1), 3 * 0.5 * 0.4 / (0.4 + 2 * 0.5)),
+        ("ERR(max_grade=2)", {"a": 1, "y": 2}, 1 / 4 + 3 / 4 * 3 / 4 / 3),
+    ],
+)
+def test_values_worked_by_hand(measure, qrels, expected):
+    """The ranking a, x, y, b; the gains are in another order than the grades."""
+    found = fm.rank({"q": {"a": 9.0, "x": 8.0, "y": 7.0, "b": 6.0}}, {"q": qrels}, measure)
+    assert list(found.mean.values()) == [pytest.approx(expected)]

@@ -566,3 +566,9 @@ def test_intervals_of_auc_hold_for_five_positives_of_a_hundred(shift, full):
         found = associate(rng.normal(shift * labels), labels, positive=1).auc
         held, trials = held + (found.low <= truth <= found.high), trials + 1
     assert held / trials >= 0.94
+
+
+def test_the_shape_of_one_success_in_four() -> None:
+    """Residuals of -1/4, three times, and 3/4: s/√n is 1/4, and Σe⁴·n/(Σe²)² is 7/3."""
+    spread = Sample.of(np.array([0.0, 0.0, 0.0, 1.0])).spread
+    assert (spread.error, spread.freedom, spread.kurtosis) == (0.25, 3.0, pytest.approx(7 / 3))

@@ -498,3 +498,7 @@ def test_auc_and_kappa_hold_their_level_or_have_a_note(n, trials):
         pair.append(two.low <= kappa(0.5) <= two.high or two.note is not None)
     least = 0.95 - 3 * math.sqrt(0.05 * 0.95 / len(auc))
     assert (np.mean(auc) >= least, np.mean(pair) >= least) == (True, True), (np.mean(auc), np.mean(pair))
+
+
+def test_units_with_one_rating_do_not_count() -> None:
+    assert fm.stats.agreement({"a": [1, 2, 1, None], "b": [1, 2, None, None]}).n_units == 2
