@@ -55,6 +55,7 @@ from fastmetrics.plans.notes import column_counts, column_notes, read_as, script
 from fastmetrics.plans.plan import text_lists
 from fastmetrics.plans.score_batch import fingerprints
 from fastmetrics.plans.stored_metadata import list_specs
+from fastmetrics.results.score_columns import tells_sample
 from fastmetrics.results.summary import MetricSummary, Summary, summarize
 from fastmetrics.stats.fingerprints import fingerprint_text
 from fastmetrics.stats.sums import State
@@ -599,5 +600,5 @@ def _check_kept(keep: Sequence[str], names: Sequence[str], axes: Sequence[str]) 
     for name in keep:
         if name not in names:
             raise ColumnError(str(UnknownNameError.of("column", name, names)))
-        if any(name == axis or name.startswith(f"{axis}_") for axis in axes):
+        if any(name == axis or name.startswith(f"{axis}_") for axis in axes) and not tells_sample(name):
             raise ColumnError(f"the kept column {name!r} has the name of an output column; rename it")

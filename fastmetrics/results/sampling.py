@@ -23,20 +23,18 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, Uint64s, plain_array
-from fastmetrics.base.column_names import COLUMNS, distinct
+from fastmetrics.base.column_names import COLUMNS, distinct, is_axis
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.options import Seed, Whole, argument, check_names
 from fastmetrics.base.score_metadata import RowCounts
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.results.row_groups import segments_of
-from fastmetrics.results.score_columns import INCLUSION, PREDICTED, check_drawn, column_named
+from fastmetrics.results.score_columns import INCLUSION, PREDICTED, SAMPLE, check_drawn, column_named
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.results.worst_rows import TEXTS, TextSource
 from fastmetrics.stats.fingerprints import fingerprint_of_hashes, fingerprint_text, mixed, text_hashes
 
-_SAMPLE = "_sample"
-"""After the name of a dear column, the column that says which table a sample is of, and how it was drawn."""
 _STRATA, _FEW_ROWS, _LEAST = 5, 50, 2
 """Strata of a segment, the rows below which it is one, and the fewest rows to draw of a stratum."""
 _IN_PROPORTION, _PRIOR, _PENALTY, _FOLDS, _MOST_SEGMENTS = 0.3, 5, 2.0, 10, 25
@@ -109,8 +107,8 @@ def sample(
         for name in added.column_names[1:]:
             table = table.append_column(name, added[name])
     table = table.append_column(for_ + INCLUSION, pa.array(shares))
-    table = table.append_column(for_ + _SAMPLE, pa.array([rows.said] * len(drawn), pa.string()))
-    if known is not None:
+    table = table.append_column(for_ + SAMPLE, pa.array([rows.said] * len(drawn), pa.string()))
+    if known is not None and not is_axis(for_):  # a judge replies from its store
         places = np.full(len(rows.order), np.nan)
         places[known.rows] = known.values
         table = table.append_column(for_, pa.array(places[drawn], from_pandas=True))
@@ -143,12 +141,12 @@ def with_sample(
     """
     check_names(on=on)
     run = open_scores(judged, table="judged")
-    stem = [name.removesuffix(_SAMPLE) for name in run.columns if name.endswith(_SAMPLE)]
+    stem = [name.removesuffix(SAMPLE) for name in run.columns if name.endswith(SAMPLE)]
     if len(stem) != 1:
-        raise ColumnError(f"{run.name} is no sample: it has no column …{_SAMPLE} of fastmetrics sample (fm.sample)")
+        raise ColumnError(f"{run.name} is no sample: it has no column …{SAMPLE} of fastmetrics sample (fm.sample)")
     for_, facts = (
         stem[0],
-        json.loads(str(run.column(stem[0] + _SAMPLE)[0].as_py()) if run.column(stem[0] + _SAMPLE) else "{}"),
+        json.loads(str(run.column(stem[0] + SAMPLE)[0].as_py()) if run.column(stem[0] + SAMPLE) else "{}"),
     )
     rows = Rows.of(scores, facts["using"], facts["by"], facts["seed"], on, for_)
     known = _Drawn.of(run, rows, for_)
@@ -178,7 +176,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def beside(for_: str) -> tuple[str, ...]:
     """A dear column and those that belong to it."""
-    return for_, for_ + INCLUSION, for_ + PREDICTED, for_ + _SAMPLE
+    return for_, for_ + INCLUSION, for_ + PREDICTED, for_ + SAMPLE
 
 
 # The rows in the order of their random numbers, so that sums do not depend on the order of the table.
@@ -377,10 +375,10 @@ class _Drawn:
     def of(cls, judged: Any, of: Rows, for_: str) -> _Drawn:
         """The sample; raises ``InputError`` for one of another table, and for rows or probabilities that are wrong."""
         run = open_scores(judged, table="judged")
-        for name in (for_, for_ + INCLUSION, for_ + _SAMPLE):
+        for name in (for_, for_ + INCLUSION, for_ + SAMPLE):
             if name not in run.columns:
                 raise ColumnError(f"{run.name} has no column {name!r}: expected a sample of these rows with its scores")
-        if any(said != of.said for said in pc.unique(run.column(for_ + _SAMPLE)).to_pylist()):
+        if any(said != of.said for said in pc.unique(run.column(for_ + SAMPLE)).to_pylist()):
             raise InputError(f"{run.name} is a sample of another table than {of.run.name}, or with other options")
         places, shares = (
             of.places(run, _keys(run, of.key if of.key in run.columns else run.id_column or of.key)[1]),

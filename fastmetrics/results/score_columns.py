@@ -50,8 +50,14 @@ def score_columns(schema: pa.Schema) -> list[str]:
     return [field.name for field in others if any(kind(field.type) for kind in kinds)]
 
 
-INCLUSION, PREDICTED = "_inclusion", "_predicted"
-"""After the name of a dear column that few rows have: the probability of each drawn row, and a prediction of all."""
+INCLUSION, PREDICTED, SAMPLE = "_inclusion", "_predicted", "_sample"
+"""After the name of a dear column that few rows have: the probability of each drawn row, a prediction of all, and in
+the sample of which table it is and how it was drawn."""
+
+
+def tells_sample(name: str) -> bool:
+    """Whether a column belongs to a sample, beside the dear column that is made for it."""
+    return name.endswith((INCLUSION, SAMPLE))
 
 
 def belonging(names: Sequence[str]) -> list[str]:

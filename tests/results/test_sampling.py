@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from tests.support.judge_server import judge_server
 from tests.support.program import program
 
 N = 1200
@@ -33,11 +34,11 @@ def drawn(rows=ROWS, budget=120, **more):
     return fm.sample(rows, budget=budget, **{**HOW, **more})
 
 
-def with_scores(sample, lost=()):
+def with_scores(sample, lost=(), name="judge_x"):
     """The sample with its scores, of which those of some places are missing."""
     scores = [None if place in lost else DEAR[row] for place, row in enumerate(sample["id"].to_pylist())]
-    sample = sample.drop_columns(["judge_x"]) if "judge_x" in sample.column_names else sample
-    return sample.append_column("judge_x", pa.array(scores, pa.float64()))
+    sample = sample.drop_columns([name]) if name in sample.column_names else sample
+    return sample.append_column(name, pa.array(scores, pa.float64()))
 
 
 def fifths(rows):
@@ -94,15 +95,15 @@ def test_every_row_is_drawn_with_its_probability():
 
 
 def test_a_second_sample_contains_the_first_and_knows_its_scores():
-    first = with_scores(drawn(), lost=[3])
-    second = drawn(budget=80, judged=first)
-    known = dict(zip(first["id"].to_pylist(), first["judge_x"].to_pylist(), strict=True))
+    first = with_scores(drawn(for_="human"), lost=[3], name="human")
+    second = drawn(budget=80, judged=first, for_="human")
+    known = dict(zip(first["id"].to_pylist(), first["human"].to_pylist(), strict=True))
     assert (second.num_rows, set(known) <= set(second["id"].to_pylist())) == (200, True)
-    for row, score in zip(second["id"].to_pylist(), second["judge_x"].to_pylist(), strict=True):
+    for row, score in zip(second["id"].to_pylist(), second["human"].to_pylist(), strict=True):
         assert score == known.get(row)
-    assert sum(1 / share for share in second["judge_x_inclusion"].to_pylist()) == pytest.approx(N)
-    whole = fm.with_sample(ROWS, with_scores(second))
-    assert whole["judge_x"].null_count == N - 200
+    assert sum(1 / share for share in second["human_inclusion"].to_pylist()) == pytest.approx(N)
+    whole = fm.with_sample(ROWS, with_scores(second, name="human"))
+    assert whole["human"].null_count == N - 200
 
 
 def test_a_pilot_sends_rows_where_the_score_varies():
@@ -163,3 +164,18 @@ def test_a_prediction_of_a_drawn_row_does_not_know_its_score():
     error = np.array(one["judge_x_predicted"]) - (0.1 + 0.8 * CHEAP)
     assert abs(error.mean()) < 0.1
     assert error.std() < 0.15
+
+
+def test_a_judge_rates_the_drawn_rows_and_asks_only_for_added_ones(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    rows = ROWS.slice(0, 100).append_column("answer", pa.array([f"answer {n}" for n in range(100)]))
+    how = {"for_": "judge_safety", "using": "token_f1"}
+    with judge_server() as judge:
+        options = {"model": "m", "base_url": judge.url, "store": tmp_path / "s.sqlite", "keep": "all"}
+        first = fm.judge(fm.sample(rows, budget=12, **how), "safety", **options)
+        asked = len(judge.questions)
+        second = fm.judge(fm.sample(rows, budget=5, judged=first, **how), "safety", **options)
+        assert (asked, len(judge.questions)) == (12, 17)
+    found = fm.summarize(fm.with_sample(rows, second))
+    assert (found["judge_safety"].n, found["judge_safety"].n_not_drawn) == (17, 83)
+    assert fm.gate(fm.with_sample(rows, second), "judge_safety >= 1").passed  # by the range of the rubric
