@@ -26,7 +26,7 @@ from fastmetrics.cli.options import (
     picture_place,
     split,
 )
-from fastmetrics.cli.terminal import ResultOfCheck, code_of
+from fastmetrics.cli.terminal import ResultOfCheck, code_of, echo
 from fastmetrics.fitting.fit import fit
 from fastmetrics.results.compare import compare
 from fastmetrics.results.gate import gate, junit_of_error
@@ -107,14 +107,16 @@ def gate_command(
     markdown: Annotated[
         str | None, typer.Option(help="Also write Markdown to this file; - prints it.", metavar="FILE")
     ] = None,
-    junit: Annotated[str | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
+    junit: Annotated[
+        str | None, typer.Option(help="Also write JUnit XML to this file; - prints it.", metavar="FILE")
+    ] = None,
     plugin: Plugins = None,
 ) -> Any:
     """The exit code is 0 if all rules are met, 1 if one is broken, 6 if only rows are too few to tell."""
     if not (arguments.get("require") or arguments["rules"]):
         raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
-    if json == markdown == "-":
-        raise OptionError("choose one of --json - and --markdown -")
+    if [json, markdown, junit].count("-") > 1:
+        raise OptionError("choose one of --json -, --markdown - and --junit -")
     inputs = [scores, arguments["rules"], arguments["baseline"]]
     files = {".json": json, ".md": markdown, ".xml": junit}
     places = {
@@ -125,12 +127,17 @@ def gate_command(
     try:
         verdict = arguments.call(gate)
     except FastmetricsError as error:
-        if ".xml" in places:
+        if junit == "-":
+            echo(junit_of_error(scores, error), nl=False)
+        elif ".xml" in places:
             places[".xml"].write(junit_of_error(scores, error))
         raise
     write = {".json": verdict.to_json, ".md": verdict.to_markdown, ".xml": verdict.to_junit}
     for suffix, place in places.items():
         place.write(write[suffix]().rstrip("\n") + "\n")
+    if junit == "-":
+        echo(verdict.to_junit(), nl=False)
+        return ResultOfCheck(None, code_of(verdict))
     return ResultOfCheck(verdict, code_of(verdict), {"as_json": json == "-", "as_markdown": markdown == "-"})
 
 

@@ -481,6 +481,17 @@ def test_runs_that_cannot_be_read_are_named_and_left_out_on_request(nights, tmp_
     assert program("runs", "trend", nights, "token_f1", "--skip-unreadable", *one).code == 0
 
 
+def test_junit_is_printed_on_request(nights):
+    for rule, code, found in (
+        ("token_f1 >= 0", 0, 'failures="0"'),
+        ("token_f1 > 1", 1, 'failures="1"'),
+        ("f2 > 0", 2, 'errors="1"'),
+    ):
+        told = program("gate", nights / "0.parquet", "-r", rule, "--junit", "-")
+        assert (told.code, told.out[:5], found in told.out) == (code, "<?xml", True)
+    assert program("gate", nights / "0.parquet", "-r", rule, "--junit", "-", "--json", "-").code == 2
+
+
 def test_a_run_that_may_be_the_last_is_not_left_out(nights):
     (nights / "2.parquet").unlink()
     os.utime(nights / "1.parquet", (3e9, 3e9))  # 2065
