@@ -75,8 +75,8 @@ class PageComparison:
 
     @cached_property
     def lead(self) -> Lead | None:
-        """The systems by the main metric; None without one."""
-        return self.found.lead
+        """The systems by the main metric; None without one, and where no row has its score of two systems."""
+        return self.found.lead if any(one.metric == self.found.main for one in self._whole) else None
 
     @property
     def best_first(self) -> Sequence[str]:

@@ -438,6 +438,8 @@ def _drawn(of_systems: Sequence[Histogram]) -> dict[str, Any]:
 
 def _means(run: ScoreTable, names: Sequence[str], options: ReportOptions) -> IntervalSummary:
     """The means over all rows, and over the segments by each column."""
+    with np.errstate(over="ignore"):  # numbers whose sum is beyond the largest one have no interval
+        names = [name for name in names if np.isfinite(np.nansum(np.abs(run.values(name))))]
     few: dict[str, Any] = {"metrics": names, "bootstrap": 200, "seed": options.seed, "threads": options.threads}
     first, *others = [summarize_by(run, by=name, **few) for name in options.by or (None,)]
     return replace(first, means=[*first, *(one for part in others for one in part if one.segment is not None)])

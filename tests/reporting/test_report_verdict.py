@@ -250,6 +250,13 @@ def test_metrics_without_rows_are_named_and_in_no_table(tmp_path):
     assert "<bdi>jaccard</bdi></th>" not in page
 
 
+def test_a_main_metric_without_scores_is_no_verdict(tmp_path):
+    nothing = pa.array([None] * ROWS, pa.float64())
+    table = OLD.select(["id", "token_f1"]).append_column("judge_tone", nothing)
+    page = page_of(dict.fromkeys("abcde", table), tmp_path)
+    assert headline(page) == labels("en")["main_unscored"].format(metric="judge_tone")
+
+
 def test_rows_open_by_a_metric_with_more_values_than_0_and_1(tmp_path):
     flags = pa.array([float(at % 2) for at in range(ROWS)])
     table = OLD.add_column(1, "exact_match", flags).select(["id", "exact_match", "keyword_recall", "token_f1"])
