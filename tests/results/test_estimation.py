@@ -154,30 +154,39 @@ def test_clusters_move_together():
     assert (one.n_clusters, one.mean) == (150, pytest.approx(stands.mean()))
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["both drawn", "one of all rows"])
+@pytest.mark.parametrize("whole", [None, "old", "new"])
 def test_a_difference_is_of_what_rows_stand_for(whole):
-    (old, _), (new, dear) = made(), made(seed=5, shift=0.1)
-    if whole:
-        new = new.drop_columns(["dear_inclusion", "dear_predicted"]).set_column(4, "dear", pa.array(dear))
-    off = (dear if whole else stand_ins(*columns(new))) - stand_ins(*columns(old))
-    found = fm.compare(
-        {"old": old, "new": new.take(pa.array(range(N)[::-1]))}, metrics="dear", by="language", cluster=None
-    )
-    one, n = found["dear"], N - old["dear"].null_count
+    """Of which a run may have all scores; the rows drawn in both tell the degrees of freedom and the random rows."""
+    made_of = {"old": made(), "new": made(seed=5, shift=0.1)}
+    drawn, runs, stands = np.array(made_of["old"][0]["dear_inclusion"].to_pylist(), np.float64), {}, {}
+    for name, (table, dear) in made_of.items():
+        stands[name] = dear if name == whole else stand_ins(*columns(table))
+        if name == whole:
+            table = table.drop_columns(["dear_inclusion", "dear_predicted"]).set_column(4, "dear", pa.array(dear))
+        runs[name] = table
+    off = stands["new"] - stands["old"]
+    runs["new"] = runs["new"].take(pa.array(range(N)[::-1]))
+    found = fm.compare(runs, metrics="dear", by="language", cluster=None)
+    one, has = found["dear"], ~np.isnan(drawn)
+    n = has.sum()
     assert (one.delta, one.n_paired, one.wins) == (pytest.approx(off.mean(), rel=1e-9), n, None)
+    squares = (off - off.mean()) ** 2
+    groups = [squares[some] for some in (drawn == 0.2, drawn == 0.5, ~has)]
+    freedom = squares.sum() ** 2 / sum(group.sum() ** 2 / (len(group) - 1) for group in groups)
     error = off.std() * math.sqrt(n / (n - 2)) / math.sqrt(N)
     assert 1.9 * error < (one.high - one.low) / 2 < 2.1 * error
-    assert one.p < 1e-6
+    assert one.p == pytest.approx(2 * stats.t.sf(abs(one.delta) / error, freedom), rel=1e-6, abs=0)
     assert found.verdict(one) == "higher"
-    assert f"dear, new − old: estimated from {n} of 600 rows" in " ".join(found.remarks())
+    change, weights = (made_of["new"][1] - made_of["old"][1])[has], 1 / drawn[has]
+    mean = (weights * change).sum() / weights.sum()
+    random = (weights * (change - mean) ** 2).sum() / weights.sum() * n / (n - 1) / error**2
+    said = " ".join(found.remarks())
+    assert f"dear, new − old: estimated from {n} of 600 rows" in said
+    assert f"{random:,.0f} random rows" in said
+    assert "without a score" not in said
+    tongues = np.array(runs["old"]["language"].to_pylist())
     assert {pair.n_paired for pair in found if pair.segment} == {
-        int(
-            sum(
-                value is not None and tongue == name
-                for value, tongue in zip(old["dear"].to_pylist(), old["language"].to_pylist(), strict=True)
-            )
-        )
-        for name in ("en", "ru")
+        (has & (tongues == name)).sum() for name in ("en", "ru")
     }
 
 
