@@ -123,7 +123,7 @@ def novel_number_rate(answer: Passages, contexts: Passages) -> Floats:
     bounds=(0, 1),
     better="lower",
     source="Kryscinski et al. 2020, negated sentences as errors; Hutto and Gilbert 2014, the reach of a negation",
-    cues=["negation", "contradiction"],
+    cues=["negation"],
     caution=_NEGATIONS,
 )
 def negation_mismatch(answer: Passages, contexts: Passages) -> Floats:

@@ -342,7 +342,13 @@ IN_JSON = {"answer": ['{"a": 1}', "a: 1"], "reference": ['{"a": 1}'] * 2}
 OTHERS = {
     **dict.fromkeys(["correct_abstention", "answered_unanswerable", "abstention_f1"], UNANSWERABLE),
     **dict.fromkeys(["json_valid", "json_match", "json_f1"], IN_JSON),
-    "tool_call_recall": {"tool_calls": [["search"], ["read"]]},
+    **dict.fromkeys(["tool_call_recall", "corpus_tool_call_recall"], {"tool_calls": [["search"], ["read"]]}),
+    **{
+        name: {name: [0.9, 0.1]}
+        for name in ("entailment", *(f"bert_score_{one}" for one in ("precision", "recall", "f1")))
+    },
+    "contradiction": {"contradiction": [0.1, 0.9]},
+    "context_relevance": {"context_relevance": [[0.9], [0.1]]},
     "choice_match": {"choices": [["It is solar.", GOOD]] * 2},
     "answer_in_context": {"contexts": [[GOOD], [BAD]]},
     "aurc": {"confidence": [0.9] * 2},
