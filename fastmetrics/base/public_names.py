@@ -78,6 +78,7 @@ IN_ROOMS = {
     "risk_coverage": "stats.risk",
     "geometry": "vectors.geometry_values",
     "nearest": "vectors.neighbors",
+    "duplicates": "vectors.near_pairs",
     "load_vectors": "vectors.pgvector",
     "project": "vectors.projection",
     "FullContextBot": "models.bots",

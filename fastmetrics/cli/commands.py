@@ -92,6 +92,7 @@ SECTIONS: Mapping[str, Mapping[str, Command | Group]] = {
             search="Find the nearest rows of an index for every query.",
             load="Load vectors into a table of PostgreSQL.",
             geometry="Measure spread and distances of embeddings.",
+            duplicates="Find pairs of near duplicates.",
             project="Place vectors in two or three dimensions.",
         ),
         "logs": _group(

@@ -32,6 +32,7 @@ from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import table_target, write_whole
 from fastmetrics.vectors.embedder import Embedder
 from fastmetrics.vectors.geometry_values import geometry
+from fastmetrics.vectors.near_pairs import duplicates
 from fastmetrics.vectors.neighbors import check_absent
 from fastmetrics.vectors.pgvector import load_vectors
 from fastmetrics.vectors.projection import project
@@ -67,6 +68,25 @@ def vectors_geometry_command(
 ) -> Any:
     """Distances are those to the nearest neighbour and between pairs."""
     return arguments.call(geometry)
+
+
+def vectors_duplicates_command(
+    vectors: VectorFiles,
+    *,
+    arguments: Annotated[Arguments, OptionsOf(duplicates)],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Also write the pairs, in this file.", metavar="PATH")
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> Any:
+    """Each with its cosine, nearest first, and with the texts if the table has them."""
+    target = None if output is None else table_target(output, vectors, overwrite=overwrite)
+    found = arguments.call(duplicates)
+    if target is not None:
+        settings = {name: value for name, value in found.to_dict().items() if name != "table"}
+        write_whole(found.table, target, settings, set(found.table.column_names))
+    return found
 
 
 def vectors_project_command(

@@ -16,7 +16,7 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Ints, Uint64s, is_list, text_of_arrow
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.columns import codes_of
-from fastmetrics.base.display import Grid, Shown, columns_of, head_of, lines_of
+from fastmetrics.base.display import Grid, Shown, columns_of, lines_of
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, Whole, argument
@@ -24,12 +24,14 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import looks
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.logs.languages import check_languages, guessed, scripts_of
-from fastmetrics.logs.log import Columns, blank, near_pairs, open_log, with_smallest_keys
+from fastmetrics.logs.log import Columns, blank, open_log, with_smallest_keys
 from fastmetrics.metrics.batch import numbered
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.tables.readers import Reject
 from fastmetrics.text.text_keys import signs_of, text_keys
 from fastmetrics.vectors.embedder import Embedder, embedder_of
+from fastmetrics.vectors.near_pairs import MOST, near_pairs, shown_pairs
+from fastmetrics.vectors.vector_arrays import Vectors
 
 # The result of ``fm.logs.check_dataset``: checks of a data set, and their findings.
 
@@ -58,7 +60,7 @@ class DatasetChecks(Shown):
     findings: Sequence[Finding]
     skipped: Sequence[str]
     pairs: pa.Table | None = None
-    """Each pair of near duplicates, as ``row`` and ``other`` from 0, with its ``cosine``, nearest first.
+    """The 1,000 nearest pairs of near duplicates, as the table of ``fm.vectors.duplicates`` has them.
 
     None without an embedder or questions.
     """
@@ -80,7 +82,7 @@ class DatasetChecks(Shown):
     def grids(self) -> list[Grid]:
         """One line per check, and the nearest of the near duplicates."""
         grids = [lines_of(self.findings, "check", "rows", ("for example (rows from 0)", _example))]
-        return [*grids, head_of(self.pairs)] if self.pairs else grids
+        return [*grids, shown_pairs(self.pairs)] if self.pairs else grids
 
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
@@ -294,19 +296,17 @@ def in_other_languages(rows: pa.Table, keys: Uint64s, size: int, languages: tupl
 def near_duplicates(
     rows: pa.Table, size: int, embedder: Embedder, near: float, threads: int
 ) -> tuple[Finding, pa.Table]:
-    """The rows of a sample with another one whose question is near, and the pairs of each with the nearest one."""
+    """The rows of a sample with another one whose question is near, and the nearest pairs."""
     questions = rows["question"].cast(pa.large_string())
     keys = text_keys(plain(questions.combine_chunks()))[:, 0]
     table = _sample(keys, questions.is_valid(), size, {"question": questions})
     texts, numbers = table["question"].combine_chunks(), np.asarray(table["row"])
-    some, others, cosines = near_pairs(texts, embedder, near, threads)
-    found = np.stack([numbers[some], numbers[others]])
-    told = zip(found.T.tolist(), some.tolist()[:EXAMPLES], strict=False)
-    examples = [(tuple(both), texts[at].as_py()[:200]) for both, at in told]
-    pairs, first = np.unique(np.sort(found, axis=0), axis=1, return_index=True)
-    closest = np.argsort(-cosines[first], kind="stable")
-    columns = {"row": pairs[0], "other": pairs[1], "cosine": cosines[first].astype(np.float64)}
-    return Finding(NEAR, len(some), examples, len(texts)), pa.table(columns).take(pa.array(closest))
+    found = near_pairs(Vectors.of(embedder.embed(texts)), near, MOST, threads)
+    ids = rows["id"].take(table["row"]).combine_chunks() if "id" in rows.column_names else None
+    pairs = found.table(ids, texts, numbers)
+    told = pairs.slice(0, EXAMPLES).select(["row", "other", "text"]).to_pylist()
+    examples = [((one["row"], one["other"]), one["text"][:200]) for one in told]
+    return Finding(NEAR, int(found.paired.sum()), examples, len(texts)), pairs
 
 
 def _sample(keys: Uint64s, mask: pa.ChunkedArray, size: int, texts: Mapping[str, pa.ChunkedArray]) -> pa.Table:

@@ -32,7 +32,6 @@ from fastmetrics.logs.log import (
     Columns,
     answered,
     fewer,
-    near_pairs,
     open_log,
     summed,
     times_of,
@@ -43,6 +42,8 @@ from fastmetrics.text.conventions import convention
 from fastmetrics.text.text_keys import group_sizes, plainly, text_keys
 from fastmetrics.text.tokenize import Vocabulary
 from fastmetrics.vectors.embedder import embedder_of
+from fastmetrics.vectors.near_pairs import near_pairs
+from fastmetrics.vectors.vector_arrays import Vectors
 
 # Times of questions: by day, by hour of the day, first and last.
 
@@ -309,7 +310,7 @@ def domain_analysis(
     if languages:
         result = replace(result, languages=languages_of(questions, languages), sampled=len(questions))
     if model is not None:
-        close = len(near_pairs(questions, model, near, workers)[0])
+        close = int(near_pairs(Vectors.of(model.embed(questions)), near, 1, workers).paired.sum())
         result = replace(result, near_repeats=close, near=near, sampled=len(questions))
     return result
 

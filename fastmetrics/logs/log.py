@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import (
     Flags,
@@ -36,7 +35,7 @@ from fastmetrics.tables.good_rows import Piece, gathered
 from fastmetrics.tables.input_files import PLAIN, ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.readers import Reject
-from fastmetrics.vectors.embedder import Embedder, embedder_of
+from fastmetrics.vectors.embedder import embedder_of
 from fastmetrics.vectors.vector_arrays import Vectors
 
 # Times as microseconds since 1970: of Arrow's types, of texts in ISO 8601, and of numbers.
@@ -368,18 +367,3 @@ def with_vectors(
     units = np.zeros(rows.shape, np.float32)
     np.divide(rows, norms[:, None], out=units, where=valid[:, None], casting="same_kind")
     return table, QuestionVectors(units, valid)
-
-
-def near_pairs(
-    questions: pa.Array, embedder: Embedder, near: float, threads: int
-) -> tuple[Ints, Ints, NDArray[np.floating[Any]]]:
-    """The questions that have another one at a cosine of at least ``near``, the nearest other one, and the cosine."""
-    vectors = embedder.embed(questions)
-    valid = np.flatnonzero(np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1))
-    if len(valid) < 2:
-        return valid[:0], valid[:0], np.zeros(0)
-    from fastmetrics.vectors.neighbors import nearest  # FAISS takes longer to import than most logs to read
-
-    neighbors = nearest(vectors[valid], k=1, method="exact", threads=threads)
-    close = np.flatnonzero(neighbors.scores[:, 0] >= near)
-    return valid[close], valid[neighbors.ids[close, 0]], neighbors.scores[close, 0]

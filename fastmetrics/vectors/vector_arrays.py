@@ -283,29 +283,39 @@ class OpenedVectors:
     name: str
     in_column: bool = True
     """Whether they are in a column of a table."""
+    texts: pa.Array | None = None
+    """The texts of the rows, if these were asked for and there are some."""
 
 
 def open_vectors(
-    source: VectorsLike, column: str | None = None, *, name: str = "vectors", option: str = "column", ids: bool = True
+    source: VectorsLike,
+    column: str | None = None,
+    *,
+    name: str = "vectors",
+    option: str = "column",
+    ids: bool = True,
+    texts: str | bool = False,
 ) -> OpenedVectors:
-    """The vectors of paths, a table of any kind, an array or a column, and ``ids``, if these are asked for.
+    """The vectors of paths, a table of any kind, an array or a column, and ``ids`` and ``texts``, if asked for.
 
     A path is a file, folder, glob, address or ``-`` (standard input); the others are what :meth:`Vectors.of` takes.
-    ``column`` and ``option`` are those of :func:`vector_column`.
+    ``column`` and ``option`` are those of :func:`vector_column`; ``texts`` names a column, or stands for the usual one.
 
     Raises ``FileFormatError`` for a file that cannot be read or has a bad row, ``ColumnError`` for a column of another
     type, or if the choice of the column is ambiguous.
     """
     is_path = isinstance(source, str | os.PathLike)
     if isinstance(source, Vectors) or not (is_path or is_table(source)):
+        _no_texts(texts, name)
         return OpenedVectors(Vectors.of(source, name=name), None, name, in_column=False)
     table: pa.Table
     if not is_path:
         frame = FrameSource(source, name=name)
         id_column = resolve(frame.names, needed={"id"}).get("id") if ids else None
-        held = filter(None, (column, id_column)) if column in frame.names else frame.names
-        table = plain_table(frame.hold(held))
+        known = column in frame.names and not texts
+        table = plain_table(frame.hold(filter(None, (column, id_column)) if known else frame.names))
         chosen = vector_column(table.schema, column, option)
+        text_column = _text_column(table.schema.names, chosen, texts)
         described = f"column {chosen!r}"
     else:
         path = source if isinstance(source, str) else Path(source)
@@ -313,6 +323,7 @@ def open_vectors(
         name = files[0].shown if len(files) == 1 else shown_address(as_local(path))
         arrays = [file for file in files if file.format == NPY.name]
         if len(arrays) == len(files):
+            _no_texts(texts, name)
             each = [Vectors.of_array(_array(file), name) for file in arrays]
             return OpenedVectors(Vectors.joined(each, name), None, name, in_column=False)
         if arrays:
@@ -320,13 +331,31 @@ def open_vectors(
         opened = open_files([replace(file, sizes=WHOLE) for file in files])
         try:
             chosen = vector_column(_as_it_looks(opened), column, option)
+            text_column = _text_column(opened.schema.names, chosen, texts)
         except (ColumnError, UnknownNameError) as error:
             raise type(error)(f"{name}: ", error.message) from error
         id_column = resolve(opened.schema.names, needed={"id"}).get("id") if ids else None
-        table = whole_table(opened, {**({} if id_column is None else {id_column: "any"}), chosen: "vector"})
+        kinds = {**({} if id_column is None else {id_column: "any"}), chosen: "vector"}
+        table = whole_table(opened, kinds if text_column is None else {text_column: "text", **kinds})
         name = described = f"{name}: column {chosen!r}"
     vectors = Vectors.of_column(table[chosen], described)
-    return OpenedVectors(vectors, None if id_column is None else table[id_column].combine_chunks(), name)
+    ids_and_texts = (None if own is None else table[own].combine_chunks() for own in (id_column, text_column))
+    return OpenedVectors(vectors, next(ids_and_texts), name, texts=next(ids_and_texts))
+
+
+def _text_column(names: Sequence[str], vectors: str, texts: str | bool) -> str | None:
+    """The column of texts that is named, or the one that was embedded, or else the first of the usual ones."""
+    if isinstance(texts, str):
+        if texts not in names:
+            raise UnknownNameError.of("column", texts, names)
+        return texts
+    usual = (vectors.removesuffix("_embedding"), "question", "answer", "reference", "text")
+    return next((name for name in usual if name in names and name != vectors), None) if texts else None
+
+
+def _no_texts(texts: str | bool, name: str) -> None:
+    if isinstance(texts, str):
+        raise ColumnError(f"{name}: expected a table with the column {texts!r} of texts, got vectors alone")
 
 
 def vectors_and_ids(source: VectorsLike, column: str | None = None, name: str = "vectors") -> tuple[Vectors, pa.Array]:

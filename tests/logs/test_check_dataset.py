@@ -227,12 +227,13 @@ def test_near_duplicates_of_a_sample():
 
     found = near()
     assert (found.check, found.rows, found.looked) == ("near duplicate", 2, 3)
-    assert found.examples == [((0, 1), "pay a card"), ((1, 0), "pay by card")]
+    assert found.examples == [((0, 1), "pay a card")]
     assert near(near=0.999).rows == 0
     assert near(sample=1).looked == 1
     assert near(threads=1) == found
     pairs = fm.logs.check_dataset({"question": texts}, embedder=model).pairs
-    assert pairs.to_pylist() == [{"row": 0, "other": 1, "cosine": pytest.approx(0.9 / np.hypot(0.9, 0.1))}]
+    pair = {"row": 0, "other": 1, "cosine": pytest.approx(0.9 / np.hypot(0.9, 0.1))}
+    assert pairs.to_pylist() == [{**pair, "text": "pay a card", "other_text": "pay by card"}]
     skipped = fm.logs.check_dataset({"answer": ["a"]}, embedder=model)
     assert "near duplicate (question)" in skipped.skipped
     assert "near duplicate: of a sample of 3" in fm.logs.check_dataset({"question": texts}, embedder=model).remarks()
@@ -248,7 +249,7 @@ def test_rows_of_near_duplicates_are_counted_over_all_parts(monkeypatch, size):
         (row, other)
         for row, angle in enumerate(angles)
         for other, turned in enumerate(angles)
-        if row != other and None not in (angle, turned) and np.cos(angle - turned) >= near
+        if row < other and None not in (angle, turned) and np.cos(angle - turned) >= near
     ]
     table = pa.table({"question": [None if angle is None else f"turn {angle}" for angle in angles]})
 
@@ -257,7 +258,7 @@ def test_rows_of_near_duplicates_are_counted_over_all_parts(monkeypatch, size):
 
     found = fm.logs.check_dataset(table, embedder=model, near=near).findings[-1]
     assert (found.check, found.rows, found.looked) == ("near duplicate", 4, 7)
-    assert [rows for rows, _ in found.examples] == expected == [(1, 7), (2, 5), (5, 2), (7, 1)]
+    assert sorted(rows for rows, _ in found.examples) == expected == [(1, 7), (2, 5)]
 
 
 def test_languages_of_question_and_answer():

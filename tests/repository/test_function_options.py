@@ -355,6 +355,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         },
     ),
     "nearest": (paired(fm.vectors.nearest, VECTORS), {"k": 3}),
+    "duplicates": (
+        paired(lambda data, **options: fm.vectors.duplicates(data, **options).to_dict(), VECTORS),
+        {
+            "near": 0.5,
+            "limit": 3,
+            "column": ("b", {"data": (TWO_VECTORS,)}),
+            "text": ("id", {"data": ({"id": IDS, "question": IDS[::-1], "a": TWO_VECTORS["a"][:N]},)}),
+        },
+    ),
     "project": (
         paired(lambda data, **o: fm.vectors.project(data, **o).points, VECTORS),
         {"column": ("b", {"data": (TWO_VECTORS,)}), "dims": 3},

@@ -166,6 +166,7 @@ FUNCTIONS: dict[str, Call] = {
         {"answer": ANSWERS, "contexts": CONTEXTS},
     ),
     "json_fields": Call(fm.metrics.json_fields, {"answer": ANSWERS, "reference": CONTEXTS}),
+    "duplicates": Call(lambda vectors: fm.vectors.duplicates(vectors, near=0.99), {"vectors": VECTORS}),
     "geometry": Call(lambda vectors: fm.vectors.geometry(vectors, k=2), {"vectors": VECTORS}),
     "nearest": Call(lambda vectors: fm.vectors.nearest(vectors, k=2), {"vectors": VECTORS}),
     "Index": Call(indexed, {"vectors": VECTORS, "names": IDS}),
