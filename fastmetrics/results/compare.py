@@ -340,15 +340,10 @@ def _with_worst(units: AlignedScores, name: str, scores: Scores, better: Better)
     failed = np.stack([(state.failed > 0) | state.doubtful for state in states])
     if scores.drawn is not None:
         missed = failed | (absent & scores.has.any(axis=0))
-        values, (shares, predicted) = np.where(missed, worst, scores.values), scores.drawn
-        certain = (
-            np.where(missed & np.isnan(shares), 1.0, shares),
-            np.where(missed & np.isnan(predicted), worst, predicted),
-        )
-        return replace(scores, values=values, drawn=certain) if missed.any() else None
+        return scores.counting(worst, missed) if missed.any() else None
     missed = lacks & (failed if scores.independent else failed | absent)
     has_any = missed.any() or (values != scores.values)[scores.has].any()
-    return replace(scores, values=values, worst=worst, missed=missed) if has_any else None
+    return replace(scores, values=values).counting(worst, missed) if has_any else None
 
 
 def _with_missing(pair: Compared, lacking: Mapping[str, MissingQueries]) -> Compared:

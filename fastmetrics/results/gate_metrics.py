@@ -113,31 +113,21 @@ class RowMetric:
         return self.rows.states(0, self.name)
 
     @cached_property
-    def _drawn(self) -> tuple[Floats, tuple[Floats, Floats]] | None:
-        """The scores of the runs, and how rows were drawn, if those of a run are of few rows."""
-        values = np.stack([self.rows.states(at, self.name).values for at in range(len(self.rows.paired.runs))])
-        drawn = self.rows.paired.drawn(self.name, values)
-        return None if drawn is None else (values, drawn)
+    def _runs(self) -> Scores:
+        """The scores of the runs by unit, and how units were drawn, if those of a run are of few of them."""
+        paired = self.rows.paired
+        values = np.stack([self.rows.states(at, self.name).values for at in range(len(paired.runs))])
+        rounding = rounding_error(paired.precision(self.name))
+        return Scores(values, None, self.bounds, rounding, drawn=paired.drawn(self.name, values))
 
-    def _estimates(self, rows: Ints, missed: Flags, worst: float | None, extra: int = 0) -> Scores:
-        """The scores of these rows and how they were drawn; with a ``worst``, for rows of the scores that missed one,
-        and for ``extra`` rows.
-        """
-        assert self._drawn is not None
-        values, shares, predicted = (some[:, rows] for some in (self._drawn[0], *self._drawn[1]))
-        if worst is not None:
-            values[-1, missed] = worst
-            for some, certain in ((shares, 1.0), (predicted, worst)):
-                some[-1, missed & np.isnan(some[-1])] = certain
-        clusters = self.rows.paired.clusters_of(rows)
-        clusters = None if clusters is None else clusters[rows]
-        if extra:
-            added = ((values, worst), (shares, 1.0), (predicted, worst))
-            values, shares, predicted = (
-                np.append(some, np.full((len(some), extra), one), axis=1) for some, one in added
-            )
-            clusters = None if clusters is None else np.append(clusters, clusters.max() + 1 + np.arange(extra))
-        return Scores(values, clusters, self.bounds, drawn=(shares, predicted))
+    def _counting(self, rows: Ints, missed: Flags, worst: float | None) -> Scores:
+        """The scores of these rows, with a ``worst`` for those that the scores missed."""
+        scores = self._runs.part(rows, self.rows.paired.clusters_of(rows))
+        if worst is None:
+            return scores
+        of_runs = np.zeros(scores.values.shape, np.bool_)
+        of_runs[-1] = missed
+        return scores.counting(worst, of_runs)
 
     def n_considered(self, rule: Rule, rows: Ints, unpaired: str) -> int:
         """The rows that a rule reads in a segment, with a score or counted without one."""
@@ -169,8 +159,8 @@ class RowMetric:
         """The rows that count as without a score for certain, and those that may."""
         scores = self._scores
         certain, doubtful = ~scores.has & (scores.failed > 0), scores.doubtful
-        if self._drawn is not None and self.rows.has_baseline:
-            certain |= self.rows.absent & ~np.isnan(self._drawn[1][1][0])
+        if self._runs.drawn is not None and self.rows.has_baseline:
+            certain |= self.rows.absent & self._runs.has[0]
         elif self.rows.has_baseline:
             certain |= ~scores.has & self._before.has
             doubtful = doubtful & ~self._before.undefined
@@ -179,7 +169,7 @@ class RowMetric:
     def figure(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """A figure of the scores of these rows: the mean of questions, or another figure of all answers."""
         reading = rule.figure or self.usual
-        if self._drawn is not None and reading != "mean":
+        if self._runs.drawn is not None and reading != "mean":
             raise OptionError(
                 f"rule {rule.text!r}: {self.name} has scores of drawn rows, which estimate its mean alone"
             )
@@ -203,8 +193,9 @@ class RowMetric:
         else:
             extra = 0
         counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
-        if self._drawn is not None:
-            scores = self._estimates(rows, failed, worst, extra)
+        if self._runs.drawn is not None:
+            scores = self._counting(rows, failed, worst)
+            scores = scores.with_certain(extra, worst) if worst is not None else scores
             estimate = scores.mean(-1, method)
             said = scores.sampled(-1, scores.has[-1]).note(self.name)
             figures = estimate.value, estimate.interval, int(has.sum())
@@ -287,8 +278,8 @@ class RowMetric:
 
     def _count(self, reading: str, rows: Ints) -> Value:
         """A count of rows, or its share; those that failed or could not be read by the metadata of all rows alone."""
-        if self._drawn is not None:
-            rows = rows[~np.isnan(self._drawn[1][0][-1][rows]) | self.rows.absent[rows]]
+        if self._runs.drawn is not None:
+            rows = rows[~np.isnan(self._runs.drawn[0][-1][rows]) | self.rows.absent[rows]]
         scores, metadata = self._scores, self.rows.run.metadata
         present, has = ~self.rows.absent[rows], scores.has[rows]
         undefined, doubtful = scores.undefined[rows] & present, scores.doubtful[rows] & present
@@ -314,48 +305,26 @@ class RowMetric:
 
     def change(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """The change or drop of a rule over these rows: absolute, or as a share of the baseline's mean."""
-        if self._drawn is not None:
-            return self._estimated_change(rule, rows, unpaired, method)
-        before, after = self._before, self._scores
-        has_before, has_after = before.has[rows], after.has[rows]
-        both = has_before & has_after
-        n_new = int((~has_before & has_after).sum())
-        lost = has_before & ~has_after
+        drawn, has_before, has_after = self._runs.drawn, self._before.has[rows], self._scores.has[rows]
+        n_both = int((has_before & has_after).sum())
+        lost = has_before & ~has_after if drawn is None else self.without_score(rows)
+        n_new = int((~has_before & has_after if drawn is None else ~self._runs.has[0][rows]).sum())
         n_failed = int(lost.sum())
-        used, values = both, after.values[rows]
         worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
-        if n_failed and unpaired != "ignore":
-            if worst is None:
-                return Value.uncounted(int(both.sum()), n_failed, n_new)
-            used = has_before
-            values = np.where(lost, worst, values)
-        clusters = self.rows.paired.clusters_of(rows)
-        clusters = None if clusters is None else clusters[rows][used]
-        rounding = rounding_error(self.rows.paired.precision(self.name))
-        means = PairedMeans(before.values[rows][used], values[used], clusters, self.bounds, rounding)
-        value, interval = means.relative(method) if rule.percent else (means.delta, means.interval(method))
-        if math.isnan(interval.low) and len(means.first) > 1 and not means.differences.values.any():
+        if n_failed and unpaired != "ignore" and worst is None:
+            return Value.uncounted(n_both, n_failed, n_new)
+        change = self._counting(rows, lost, worst).change(0, -1)
+        assert isinstance(change, PairedMeans | SampledMeans)
+        value, interval = change.relative(method) if rule.percent else (change.delta, change.interval(method))
+        note = None
+        if isinstance(change, SampledMeans):
+            note = change.both.note(self.name)
+        elif math.isnan(interval.low) and len(change.first) > 1 and not change.differences.values.any():
             # otherwise an unchanged run would meet no rule on such a metric
             interval = replace(interval, low=0.0, high=0.0, note=Note("no_change_unbounded"))
         value, interval = signed(sign(rule, self.better), value, interval)
         counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
-        return Value(value, interval, int(both.sum()), *counted, n_new, means.n_clusters, self._causes(rows, lost))
-
-    def _estimated_change(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
-        """The same from drawn rows."""
-        assert self._drawn is not None
-        missed, worst = self.without_score(rows), None if unpaired == "ignore" else self.worst(rule, unpaired)
-        n_failed, n_both = int(missed.sum()), int((self._before.has & self._scores.has)[rows].sum())
-        n_new = int(np.isnan(self._drawn[1][1][0][rows]).sum())
-        if n_failed and unpaired != "ignore" and worst is None:
-            return Value.uncounted(n_both, n_failed, n_new)
-        change = self._estimates(rows, missed, worst).change(0, -1)
-        assert isinstance(change, SampledMeans)
-        value, interval = change.relative(method) if rule.percent else (change.delta, change.interval(method))
-        value, interval = signed(sign(rule, self.better), value, interval)
-        counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
-        own: dict[str, Any] = {"causes": self._causes(rows, missed), "note": change.both.note(self.name)}
-        return Value(value, interval, n_both, *counted, n_new, change.n_clusters, **own)
+        return Value(value, interval, n_both, *counted, n_new, change.n_clusters, self._causes(rows, lost), note)
 
 
 @dataclass(frozen=True)

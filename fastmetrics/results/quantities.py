@@ -482,6 +482,26 @@ class Scores:
         drawn = None if self.drawn is None else (self.drawn[0][:, rows], self.drawn[1][:, rows])
         return replace(self, values=self.values[:, rows], clusters=some, missed=missed, drawn=drawn)
 
+    def counting(self, worst: float, missed: Flags) -> Scores:
+        """The scores with the ``worst`` for the units that a run ``missed``, which were drawn for certain."""
+        if self.drawn is None:
+            return replace(self, worst=worst, missed=missed)
+        shares, predicted = (
+            np.where(missed & np.isnan(some), one, some) for some, one in zip(self.drawn, (1.0, worst), strict=True)
+        )
+        return replace(self, values=np.where(missed, worst, self.values), drawn=(shares, predicted))
+
+    def with_certain(self, extra: int, value: float) -> Scores:
+        """With ``extra`` units drawn for certain that have this value, each a cluster of its own."""
+        assert self.drawn is not None
+        values, shares, predicted = (
+            np.append(some, np.full((len(some), extra), one), axis=1)
+            for some, one in ((self.values, value), (self.drawn[0], 1.0), (self.drawn[1], value))
+        )
+        own = self.clusters
+        clusters = None if own is None else np.append(own, own.max(initial=-1) + 1 + np.arange(extra))
+        return replace(self, values=values, clusters=clusters, drawn=(shares, predicted))
+
     def clusters_of(self, units: Flags | slice) -> Ints | None:
         """The clusters of some units."""
         return None if self.clusters is None else self.clusters[units]
