@@ -144,11 +144,14 @@ def with_sample(
     stem = [name.removesuffix(SAMPLE) for name in run.columns if name.endswith(SAMPLE)]
     if len(stem) != 1:
         raise ColumnError(f"{run.name} is no sample: it has no column …{SAMPLE} of fastmetrics sample (fm.sample)")
-    for_, facts = (
-        stem[0],
-        json.loads(str(run.column(stem[0] + SAMPLE)[0].as_py()) if run.column(stem[0] + SAMPLE) else "{}"),
-    )
-    rows = Rows.of(scores, facts["using"], facts["by"], facts["seed"], on, for_)
+    [for_] = stem
+    try:
+        facts = json.loads(run.column(for_ + SAMPLE)[0].as_py())
+        using, by, seed = (facts[name] for name in ("using", "by", "seed"))
+    except (IndexError, KeyError, TypeError, ValueError) as error:  # no row, or none of fastmetrics sample
+        what = f"{for_ + SAMPLE} does not tell what its rows are a sample of"
+        raise InputError(f"{run.name}: {what}; expected rows of fastmetrics sample (fm.sample), at least one") from error
+    rows = Rows.of(scores, using, by, seed, on, for_)
     known = _Drawn.of(run, rows, for_)
     values, shares = (np.full(len(rows.order), np.nan) for _ in range(2))
     values[rows.order[known.rows]], shares[rows.order[known.rows]] = known.values, known.shares
@@ -242,10 +245,7 @@ class Rows:
     def of(cls, scores: Any, using: Sequence[str], by: Sequence[str], seed: int, on: str | None, for_: str) -> Rows:
         """The rows of a table; raises the errors of :func:`sample`."""
         run = open_scores(scores)
-        names = [column_named(name, run.scores) for name in using]
-        for name in names:
-            if name not in run.scores or name in beside(for_):
-                raise UnknownNameError.of("column", name, [name for name in run.scores if name not in beside(for_)])
+        names = [_named(name, [name for name in run.scores if name not in beside(for_)]) for name in using]
         if not names:
             raise OptionError(Argument("using"), ": name a cheap column")
         key = on or run.id_column
@@ -291,7 +291,7 @@ class Rows:
     def pilot(self, pilot: Any, for_: str) -> Pilot:
         """The rows of a pilot, with its cheap columns, or those of the same ids here."""
         run = open_scores(pilot, table="pilot")
-        values = run.values(column_named(for_, run.scores) if for_ in run.columns else _unknown(run, for_))
+        values = run.values(_named(for_, run.scores))
         if all(name in run.scores for name in self.using):
             cheap = np.stack([run.values(name) for name in self.using], axis=1)
         else:
@@ -348,8 +348,12 @@ class Rows:
         return every
 
 
-def _unknown(run: ScoreTable, name: str) -> str:
-    raise UnknownNameError.of("column", name, run.scores)
+def _named(name: str, columns: Sequence[str]) -> str:
+    """The score column that a name means; raises ``UnknownNameError`` for none of these."""
+    found = column_named(name, columns)
+    if found not in columns:
+        raise UnknownNameError.of("column", name, columns)
+    return found
 
 
 def _keys(run: ScoreTable, key: str) -> tuple[Uint64s, Uint64s]:
@@ -380,10 +384,8 @@ class _Drawn:
                 raise ColumnError(f"{run.name} has no column {name!r}: expected a sample of these rows with its scores")
         if any(said != of.said for said in pc.unique(run.column(for_ + SAMPLE)).to_pylist()):
             raise InputError(f"{run.name} is a sample of another table than {of.run.name}, or with other options")
-        places, shares = (
-            of.places(run, _keys(run, of.key if of.key in run.columns else run.id_column or of.key)[1]),
-            run.values(for_ + INCLUSION),
-        )
+        places = of.places(run, _keys(run, of.key if of.key in run.columns else run.id_column or of.key)[1])
+        shares = run.values(for_ + INCLUSION)
         check_drawn(run.name, for_, shares, np.where(np.isnan(shares), 0.0, np.nan))
         total = float((1 / shares).sum())
         if len(np.unique(places)) < len(places) or abs(total - len(of.order)) > 1e-6 * len(of.order):

@@ -526,6 +526,11 @@ ERRORS: list[tuple[Any, ...]] = [
     ("with_sample: no scores", put_back(judged=DRAWN), ColumnError, "judge_x"),
     ("with_sample: another table", put_back(NEW), InputError, "another table"),
     ("with_sample: other ids", put_back({**OLD, "id": OTHER_IDS}), InputError, "another table"),
+    ("with_sample: no rows", put_back(judged=SCORED_DRAWN.slice(0, 0)), InputError, "judge_x_sample"),
+    *(
+        (f"with_sample: a sample of {one}", put_back(judge_x_sample=[one] * 9), InputError, "judge_x_sample")
+        for one in ("gold", '{"seed": 1}', "[]")
+    ),
     ("with_sample: rows lost", put_back(judged=SCORED_DRAWN.slice(1)), InputError, "24"),
     ("with_sample: rows twice", put_back(judged=pa.concat_tables([SCORED_DRAWN] * 2)), InputError, "once"),
     *[
