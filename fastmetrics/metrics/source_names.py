@@ -165,7 +165,7 @@ def instead(name: str, others: Iterable[str] = (), called: Callable[[str], str] 
     >>> instead("answer-relevancy").partition(":")[0], instead("jacard"), instead("zzz")
     ('a model judges it', "did you mean 'jaccard'?", '')
     >>> instead("bert-score").partition("? ")[2]
-    'BERTScore compares the embeddings of words, semantic_similarity those of whole texts.'
+    '`fastmetrics models bert-score` writes their columns.'
     """
     meant = named(name, "near")
     rubrics = [one for one in meant if one.rubric]

@@ -33,7 +33,7 @@ def stand_ins(values: Floats, shares: Floats, predicted: Floats) -> Floats:
     """What each row stands for: scores, NaN without; the probability of drawn rows, NaN of others; predictions of all.
 
     >>> found = stand_ins(np.array([1.0, 0.0, np.nan, np.nan]), np.array([0.5, 0.5, np.nan, np.nan]), np.zeros(4))
-    >>> found.mean()
+    >>> float(found.mean())
     0.5
 
     NaN if no drawn row has a score.

@@ -342,7 +342,7 @@ IN_JSON = {"answer": ['{"a": 1}', "a: 1"], "reference": ['{"a": 1}'] * 2}
 OTHERS = {
     **dict.fromkeys(["correct_abstention", "answered_unanswerable", "abstention_f1"], UNANSWERABLE),
     **dict.fromkeys(["json_valid", "json_match", "json_f1"], IN_JSON),
-    **dict.fromkeys(["tool_call_recall", "corpus_tool_call_recall"], {"tool_calls": [["search"], ["read"]]}),
+    **{key: {"tool_calls": [["search"], ["read"]]} for key in ["tool_call_recall", "corpus_tool_call_recall"]},
     **{
         name: {name: [0.9, 0.1]}
         for name in ("entailment", *(f"bert_score_{one}" for one in ("precision", "recall", "f1")))

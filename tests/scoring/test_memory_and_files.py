@@ -168,10 +168,11 @@ CALLS = [(name, *way) for name in MADE for way in (WAYS if name != "with_scores"
 def test_progress_counts_the_rows_of_every_function(tmp_path, rows, judge, name, output, in_memory):
     """Each function with ``progress`` calls it batch by batch: with more rows each time, in the end with all.
 
-    ``evaluate_rag`` counts in each of its stages, which are these functions; ``warm_up`` counts kernels.
+    ``evaluate_rag`` counts in each of its stages, which are these functions; ``warm_up`` counts kernels, and ``apply``
+    needs a model: tests/models/test_local_models.py.
     """
     functions = {name: value for name, value in public().items() if inspect.isfunction(value)}
-    assert {*MADE, "evaluate_rag", "warm_up"} == {
+    assert {*MADE, "evaluate_rag", "warm_up", "apply"} == {
         each for each in functions if "progress" in inspect.signature(functions[each]).parameters
     }
     counted = []

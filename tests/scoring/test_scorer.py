@@ -170,6 +170,14 @@ def test_commands_refuse_the_same_thread_counts(command):
     } | {
         name: ["-o", "out.parquet"] for name in ("score", "vectors index", "vectors search", "match", "vectors project")
     }
+    if command.startswith("models "):
+        more[command] = [
+            "--model",
+            MISSING,
+            "-o",
+            "out.parquet",
+            *(["--column", "answer"] * command.endswith("classifier")),
+        ]
     done = program(*command.split(), *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", "1025")
     assert (done.code, done.out) == (2, "")
     assert done.err == "error: --threads 1025: expected a whole number from 1 to 1,024\n"

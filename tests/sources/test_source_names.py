@@ -163,8 +163,8 @@ def test_other_words_are_no_misspelling(name):
 @pytest.mark.parametrize(
     "name",
     [
-        *("context_entity_recall", "noise_sensitivity", "topic_adherence", "aspect_critic", "context_relevance"),
-        *("contextual_precision", "contextual_recall", "contextual_relevancy", "knowledge_retention", "toxicity"),
+        *("context_entity_recall", "noise_sensitivity", "topic_adherence", "aspect_critic"),
+        *("contextual_precision", "contextual_recall", "knowledge_retention", "toxicity"),
         *("bias", "g_eval", "task_completion", "summarization", "llm-rubric", "icontains", "starts-with", "perplexity"),
         *("qs_relevance", "comprehensiveness", "meteor", "mauve", "bleurt", "comet", "glue", "seqeval"),
         *("code_eval", "nist_mt", "charcut", "reason"),

@@ -47,7 +47,11 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
     "embed": ("vectors", "embed", "rows.jsonl", "-o", "{out}/o.parquet", "--of", "answer", "--cache", "stores/vectors"),
     "fit": ("fit", "labelled.jsonl", "--label", "label", "-m", "token_f1,chrf", "-o", "{out}/o.toml"),
     "match": ("match", "few.jsonl", "few.jsonl", "-o", "{out}/o.csv"),
-    "sample": ("judge", "sample", "judged.jsonl", "-o", "{out}/o.csv", "-n", "50", "--texts", "rows.jsonl"),
+    "sample": (
+        *("sample", "judged.jsonl", "-o", "{out}/o.csv", "--budget", "50", "--for", "human"),
+        *("--using", "judge_safety", "--texts", "rows.jsonl"),
+    ),
+    "duplicates": ("vectors", "duplicates", "vectors.npy", "-o", "{out}/o.csv", "--near", "0.1"),
     "rows": ("summarize", "scores.parquet", "--worst", "token_f1", "--answers", "rows.jsonl", "-o", "{out}/o.csv"),
     "rows baseline": (*COMPARE, "--answers", "rows.jsonl", "-o", "{out}/o.csv"),
     "plot svg": ("summarize", "scores.parquet", "--histograms", "--plot", "{out}/o.svg"),

@@ -377,7 +377,7 @@ def commands(folder, name):
     yield "answer", good, "-o", folder / "o.csv", "--bot", "faq", "--faq", bad
     yield "judge", "run", bad, "-o", folder / "o.csv", "--model", "m", "--rubrics", "safety"
     yield "judge", "report", bad
-    yield "judge", "sample", bad, "-n", 1, "-o", folder / "o.csv"
+    yield "sample", bad, "--budget", 2, "--for", "x", "--using", "token_f1", "-o", folder / "o.csv"
     yield "compare", bad, good
     yield "gate", bad, "--require", "token_f1 > 0"
     yield "report", bad, "-o", folder / "o.html"
