@@ -29,7 +29,7 @@ from fastmetrics.cli import program
 from fastmetrics.cli.commands import COMMANDS, all_commands
 from fastmetrics.cli.options import FURTHER
 from fastmetrics.metrics.metric import REGISTRY, SOURCES, Metric, described, in_words
-from fastmetrics.metrics.source_names import source_names
+from fastmetrics.metrics.source_names import packages, source_names
 from fastmetrics.metrics.suites import FAMILIES
 from scripts import measure_tables, stubs, throughput
 
@@ -62,6 +62,7 @@ def pages() -> dict[str, str]:
         "docs/studies/throughput.md": f"# Throughput\n\n{NOTE}\n\n{throughput.page(reports)}\n",
         "docs/data.md": filled("docs/data.md", columns=columns, presets=presets),
         "docs/retrieval.md": filled("docs/retrieval.md", measures=measure_tables.tables()),
+        "docs/start.md": filled("docs/start.md", packages=packages_table()),
         "README.md": filled("README.md", throughput=throughput.headline(reports)),
     }
 
@@ -289,6 +290,22 @@ def sources_page() -> str:
         recipe = f"[recipe](../examples/{RECIPES[short]}/README.md)"
         parts += [f"## {title}", f"{about}; its {recipe}.", table(("name", "what differs"), rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def packages_table() -> str:
+    """The table of docs/start.md: what is here for the names of other packages; each package is named once."""
+    rows, before = [], ""
+    for row in packages():
+        rows.append(
+            (
+                row["package"] * (row["package"] != before),
+                ", ".join(row["names"]),
+                ", ".join(row["here"]),
+                row["differs"],
+            )
+        )
+        before = row["package"]
+    return table(("package", "there", "here", "difference"), rows)
 
 
 _TOKENS = "`prompt_tokens`, `completion_tokens`, `total_tokens`"

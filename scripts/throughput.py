@@ -87,31 +87,9 @@ def page(reports: list[Report]) -> str:
     for report in reports:
         if report.contests:
             lines += [f"| **{report.name.capitalize()}** | | | |", *map(_line, report.contests)]
-        if report.contests or report.name == "limits":
             machines.setdefault(_where(report), []).append(report.name)
     ran = [f"{', '.join(names).capitalize()}: {where}." for where, names in machines.items()]
-    limits = [_limits({step["name"]: step for step in report.alone}) for report in reports if report.name == "limits"]
-    return "\n\n".join([*parts, "\n".join(lines), *limits, " ".join(ran)] if reports else [*parts, NOTHING])
-
-
-def _limits(steps: dict[str, dict[str, Any]]) -> str:
-    """What the steps of a lexical score take beside plain loops, in words."""
-
-    def cost(name: str) -> str:
-        step = steps[name]
-        return f"{step['instructions_per_word']:.0f} instructions and {step['nanoseconds_per_word']:.1f} ns"
-
-    return (
-        "What the steps of a lexical score take for each word of answers and references of 60 words, on one core, "
-        "beside plain loops in C over the same bytes (`bench/limits.py`). To fold, cut and number a word takes "
-        f"{cost('words folded, cut and numbered')}. A loop that only cuts at spaces takes "
-        f"{cost('C: words cut at spaces')}; one that also hashes and numbers the words, of ASCII alone and without "
-        f"comparing them, {cost('C: words cut, hashed and numbered')}. To unpack the bytes of a word from a page of "
-        f"Parquet takes {cost('snappy: pages decompressed')}: a run from file to file pays this, within pyarrow, "
-        "before it scores. A further convention of words already numbered takes "
-        f"{cost('numbers of another convention')}, and the comparison of multisets {cost('multisets compared')}; to "
-        f"copy the bytes alone takes {steps['C: bytes copied']['nanoseconds_per_word']:.1f} ns."
-    )
+    return "\n\n".join([*parts, "\n".join(lines), " ".join(ran)] if reports else [*parts, NOTHING])
 
 
 def _line(contest: dict[str, Any]) -> str:

@@ -36,10 +36,14 @@ class Name:
     command: str = ""
     rubric: str = ""
     differs: str = ""
+    package: str = ""
+    here: str = ""
 
     @property
     def where(self) -> str:
         """Where the number is: ``idk_citations.sum``, or in words for an option, the figures of a command, a rubric."""
+        if self.here:
+            return self.here
         if self.rubric:
             return f"`fastmetrics judge run --rubrics {self.rubric}`, or fm.judge(table, {self.rubric!r}, model)"
         if self.command:
@@ -50,9 +54,33 @@ class Name:
 
 
 @functools.cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def packages() -> Sequence[Mapping[str, Any]]:
+    """What is here for the names of other packages, in Markdown: ``package``, ``names``, ``here`` and ``differs``."""
+    rows: Sequence[Mapping[str, Any]] = _table()["packages"]
+    return rows
+
+
+def _of_packages() -> Iterator[Name]:
+    """The names of other packages, without their arguments, and what is here for each."""
+    for row in packages():
+        names, here, differs = row["names"], row["here"], row["differs"].split("; ")
+        for at, name in enumerate(names):
+            own = here[at] if len(here) == len(names) else ", ".join(here)
+            said = differs[at] if len(differs) == len(names) > 1 else row["differs"]
+            called = re.sub(r"`|[(\[].*| …", "", name)
+            plain = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", own).replace("`", "")
+            yield Name("near", called, package=row["package"], here=plain, differs=said.replace("`", ""))
+
+
+@functools.cache
 def source_names() -> Sequence[Name]:
     """Every name of the sources that stands for a number or a setting, and names of what a model judges."""
-    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    table = dict(_table())
+    del table["packages"]
     judged = [Name("near", name, **one) for name, one in _each(table.pop("judged"))]
     return [
         Name("source", name, source=source, **one) for source in table for name, one in _each(table[source])
@@ -117,18 +145,22 @@ def _by_name(spellings: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[Name
     found: dict[str, list[Name]] = {}
     for one in (*own, *source_names(), *cues):
         found.setdefault(fold(one.name), []).append(one)
+    for one in _of_packages():  # a name that says more here comes before
+        if all(known.package for known in found.get(fold(one.name), ())):
+            found.setdefault(fold(one.name), []).append(one)
     return found
 
 
 def explained(one: Name) -> str:
-    """What a name of a source or of a rubric means, in words.
+    """What a name of a source, of a rubric or of another package means, in words.
 
     >>> explained(named("avg_nn_distance")[0])
     "'avg_nn_distance' in the RAG benchmark: embedding_geometry.avg_nn_distance"
     >>> explained(named("answer-correctness", "near")[0])
     "a model judges it: `fastmetrics judge run --rubrics correctness`, or fm.judge(table, 'correctness', model)"
     """
-    said = f"{one.name!r} in {SOURCES[one.source][0]}" if one.source else "a model judges it"
+    whose = SOURCES[one.source][0] if one.source else one.package
+    said = f"{one.name!r} in {whose}" if whose else "a model judges it"
     return f"{said}: {one.where}" + (f"; {one.differs}" if one.differs else "")
 
 
@@ -158,19 +190,21 @@ def spec_of(text: str) -> str:
 
 
 def instead(name: str, others: Iterable[str] = (), called: Callable[[str], str] = str) -> str:
-    """What to write for the unknown ``name``: the rubric of a model, or metrics and ``others``; empty if none is near.
+    """What to write for the unknown ``name``: a rubric, what is here for a package's, or what is near.
 
     ``called`` is the name to show for a metric or one of the others.
 
     >>> instead("answer-relevancy").partition(":")[0], instead("jacard"), instead("zzz")
     ('a model judges it', "did you mean 'jaccard'?", '')
+    >>> instead("NonLLMStringSimilarity")
+    "'NonLLMStringSimilarity' in Ragas: levenshtein_ratio; the same"
     >>> instead("bert-score").partition("? ")[2]
     '`fastmetrics models bert-score` writes their columns.'
     """
     meant = named(name, "near")
     rubrics = [one for one in meant if one.rubric]
-    if rubrics:
-        return "; ".join(map(explained, rubrics))
+    if rubrics or (meant and all(one.package for one in meant)):
+        return "; ".join(map(explained, rubrics or meant))
     alike = {known: metric for known, metric in SPELLINGS.items() if _may_be_meant(name, known)}
     choices = sorted({*others, *(known for known in alike if known in REGISTRY)})
     near = nearest(name, choices, [one.spec for one in meant], alike)

@@ -23,7 +23,7 @@ from fastmetrics.cli.options import FURTHER
 from fastmetrics.metrics import lexical
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.models.prompts import FIELDS, read_rubric
-from scripts import docs, throughput
+from scripts import docs
 from tests.support.goldens import refused
 from tests.support.program import program
 
@@ -282,13 +282,13 @@ def test_no_file_contains_local_paths() -> None:
 
 def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     shutil.copy(ROOT / "README.md", tmp_path)
-    for name in ("data.md", "retrieval.md"):
+    for name in ("data.md", "retrieval.md", "start.md"):
         (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "docs" / name, tmp_path / "docs" / name)
     monkeypatch.setattr(docs, "ROOT", tmp_path)
     assert _main(monkeypatch, "--check") == 1
     assert "docs/sources.md: out of date" in capsys.readouterr().out
-    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["data.md", "retrieval.md"]
+    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["data.md", "retrieval.md", "start.md"]
     assert _main(monkeypatch) == 0
     assert sorted(path.name for path in (tmp_path / "docs" / "reference").iterdir()) == [
         "commands.md",
@@ -308,15 +308,6 @@ def _main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
         docs.main()
     return int(ended.value.code or 0)
-
-
-def test_the_limits_are_those_of_the_results() -> None:
-    reports = [report for report in throughput.read_reports(ROOT / "bench" / "results") if report.name == "limits"]
-    steps = {step["name"]: step for step in reports[0].alone}
-    text = throughput.page(reports)
-    for name in ("words folded, cut and numbered", "C: words cut at spaces", "snappy: pages decompressed"):
-        step = steps[name]
-        assert f"{step['instructions_per_word']:.0f} instructions and {step['nanoseconds_per_word']:.1f} ns" in text
 
 
 def test_first_screen_installs_what_its_commands_need() -> None:

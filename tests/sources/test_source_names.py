@@ -17,7 +17,7 @@ import fastmetrics as fm
 from fastmetrics.base.errors import UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.metrics.score_names import parse
-from fastmetrics.metrics.source_names import named, source_names
+from fastmetrics.metrics.source_names import instead, named, packages, source_names
 from fastmetrics.models.prompts import read_rubric, rubric_path
 from tests.support.goldens import refused, tables
 from tests.support.optional_parts import NO_DOCUMENTS, needs
@@ -143,6 +143,36 @@ def test_the_headings_table_heads_code_names_and_symbols_of_a_document_are_found
     }
     assert len(asked) > 5
     assert not lost
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("IDBasedContextRecall", "'IDBasedContextRecall' in Ragas: retrieval_recall; the same"),
+        ("stringpresence", "'StringPresence' in Ragas: cover_match; whole words here"),
+        ("AspectCritic", "'AspectCritic' in Ragas: fm.judge with a rubric of your own; another prompt"),
+        ("mcnemar", "'mcnemar' in evaluate: fm.compare(..., tests=\"fisher,wilcoxon\"); random signs of flags are "
+         "McNemar's exact test"),
+    ],
+)  # fmt: skip
+def test_names_of_other_packages_say_what_is_here(name, said):
+    assert instead(name) == said
+
+
+def test_what_is_here_for_other_packages_exists():
+    here = [code for row in packages() for text in row["here"] for code in re.findall("`([^`]+)`", text)]
+    unknown = []
+    for code in here:
+        name = re.sub(r"[(=].*", "", code).removeprefix("fm.")
+        found: Any = fm
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        known = found is not None or name in REGISTRY or named(name, "near")
+        command = code.startswith(("fastmetrics ", "score "))
+        if not (known or command or name in ("stemmer", "tokenizer", "version", "pairwise", "answer_faithfulness")):
+            unknown.append(code)
+    assert len(here) > 40
+    assert unknown == []
 
 
 def test_options_follow_a_name():
