@@ -196,17 +196,15 @@ class RowMetric:
         if self._runs.drawn is not None:
             scores = self._counting(rows, failed, worst)
             scores = scores.with_certain(extra, worst) if worst is not None else scores
-            estimate = scores.mean(-1, method)
-            said = scores.sampled(-1, scores.has[-1]).note(self.name)
-            figures = estimate.value, estimate.interval, int(has.sum())
-            more: dict[str, Any] = {"n_clusters": estimate.n_clusters, "causes": causes, "note": said}
-            return Value(*figures, *counted, **more)
-        values = np.concatenate([values[used], np.full(extra, worst)]) if extra else values[used]
-        if clusters is not None:  # each row that is not there is a cluster of its own
-            clusters = np.concatenate([clusters[own[used]], clusters.max(initial=-1) + 1 + np.arange(extra)])
-        with_interval = method if rule.figure is not None or reading == "mean" else None
-        found = figure_of(values, reading, clusters, self.bounds, with_interval)
-        note = self._doubt(rule, rows) if n_failed else None
+            found = scores.mean(-1, method)
+            note: str | None = scores.sampled(-1, scores.has[-1]).note(self.name)
+        else:
+            values = np.concatenate([values[used], np.full(extra, worst)]) if extra else values[used]
+            if clusters is not None:  # each row that is not there is a cluster of its own
+                clusters = np.concatenate([clusters[own[used]], clusters.max(initial=-1) + 1 + np.arange(extra)])
+            with_interval = method if rule.figure is not None or reading == "mean" else None
+            found = figure_of(values, reading, clusters, self.bounds, with_interval)
+            note = self._doubt(rule, rows) if n_failed else None
         others: dict[str, Any] = {"n_clusters": found.n_clusters, "causes": causes, "note": note}
         return Value(found.value, found.interval, int(has.sum()), *counted, **others)
 
