@@ -412,3 +412,15 @@ def test_only_a_table_that_is_alone_is_divided_over_the_threads():
     assert sizes(0) == []
     assert sizes(0, 2_048, 0) == [512] * 4
     assert sizes(0, 2_048, 4_096, 1) == [2_048, 4_096, 1]
+
+
+def test_columns_of_text_are_added_to_a_pandas_frame():
+    import pandas as pd
+
+    rows = {"question": ["Where?", "Who?"], "answer": ["in Oslo", ""], "contexts": [["in Oslo"], ["Ann"]]}
+    frame = pd.DataFrame(rows, index=["x", "y"])
+    for added in (fm.with_scores(frame, "verdict"), frame.fm.with_scores("verdict")):
+        expected = fm.with_scores(pa.table(rows), "verdict").select(["verdict", "verdict_word", "verdict_reason"])
+        found = pa.Table.from_pandas(added[expected.column_names], preserve_index=False)
+        assert found.to_pydict() == expected.to_pydict()
+        assert isinstance(added.loc["x", "verdict_word"], str)

@@ -326,7 +326,8 @@ def _to_pandas(frame: Any, scores: pa.Table) -> Any:
     for name in scores.column_names:
         scored[_label(name, frame.columns.nlevels)] = scores[name].to_numpy()
     # pandas has no null apart from NaN, so what summarize finds missing is missing or undefined
-    undefined = {name: int(pc.sum(pc.is_nan(scores[name])).as_py() or 0) for name in scores.column_names}
+    numbers = [column.name for column in scores.schema if pa.types.is_floating(column.type)]  # verdicts are texts, too
+    undefined = {name: int(pc.sum(pc.is_nan(scores[name])).as_py() or 0) for name in numbers}
     before = frame.attrs.get(METADATA.decode())
     noted = _noted(scores, before.encode() if isinstance(before, str) else None, undefined)
     scored.attrs = {**frame.attrs, **{key.decode(): value for key, value in noted.items()}}
