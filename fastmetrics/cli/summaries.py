@@ -39,7 +39,7 @@ from fastmetrics.results.run_folders import list_runs, readable_runs
 from fastmetrics.results.score_columns import column_named
 from fastmetrics.results.summary import side_by_side, summarize
 from fastmetrics.results.trend import trend
-from fastmetrics.results.worst_rows import TEXTS, worst_rows
+from fastmetrics.results.worst_rows import BASELINE_ANSWER, TEXTS, worst_rows
 from fastmetrics.tables.outputs import table_target, write_whole
 
 # ``fastmetrics summarize``: what scores say, in one of several ways.
@@ -147,7 +147,7 @@ def _show_worst(arguments: Arguments, scores: str, metric: str) -> None:
         if not arguments["as_json"]:
             segment = "segment" if arguments.get("by") and not arguments.get("segment") else None
             blocks = _blocks(rows, column_named(metric, rows.column_names), segment, distinct(arguments.get("keep")))
-            has_texts = bool({*TEXTS, *distinct(arguments.get("keep"))} & {*rows.column_names})
+            has_texts = bool({*TEXTS, BASELINE_ANSWER, *distinct(arguments.get("keep"))} & {*rows.column_names})
             echo(("\n\n" if has_texts else "\n").join(blocks) or "no row has a score")
             if rows.num_rows and arguments["answers"] is None and not {*TEXTS} & {*rows.column_names}:
                 echo("\n--answers FILE, the file that was scored, adds the texts of these rows")
@@ -174,8 +174,8 @@ def _printed(row: dict[str, Any], metric: str, keep: Sequence[str]) -> str:
         score = f"{metric} {row['score']:.4f}, was {row['baseline']:.4f} ({row['change']:+.4f})"
     else:
         score = f"{metric} {row[metric]:.4f}"
-    names = [name for name in dict.fromkeys((*TEXTS, *keep)) if row.get(name) is not None]
-    width = max(map(len, (*TEXTS, *keep)))
+    names = [name for name in dict.fromkeys((*TEXTS, BASELINE_ANSWER, *keep)) if row.get(name) is not None]
+    width = max(map(len, (*TEXTS, *({BASELINE_ANSWER} & row.keys()), *keep)))
     return "\n".join(
         [
             one_line(f"{row.get('id', row.get('row'))}  {score}"),

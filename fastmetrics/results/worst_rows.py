@@ -30,6 +30,7 @@ from fastmetrics.tables.opening import open_as_read
 from fastmetrics.tables.sources import FrameSource, TableSource
 
 TEXTS = ("question", "reference", "answer", "contexts")
+BASELINE_ANSWER = "baseline_answer"
 _WIDTH = 60
 """Characters of a text in print."""
 
@@ -60,7 +61,8 @@ def worst_rows(
     Which scores are worse, the metric declares, or ``better``.
 
     ``scores`` is a score file, folder, address or table.  With a ``baseline``, the result has the rows with the largest
-    drops, with the columns ``baseline``, ``score`` and ``change``.  ``answers``, a file or table with ids, or ``on``,
+    drops, with the columns ``baseline``, ``score`` and ``change``; texts are those of ``scores``, and the
+    ``baseline_answer`` that of the baseline, if it kept one.  ``answers``, a file or table with ids, or ``on``,
     adds question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.
     Without it, the rows have those of these texts that the scores kept, also under names that ``columns`` gave to a
     frame of pandas or Arrow; other tables do not remember these.
@@ -98,7 +100,11 @@ def worst_rows(
         runs = open_runs({"baseline": baseline, "scores": scores})
     runs = with_row_ids(runs, on)
     runs = [run.with_texts(TEXTS) if answers is None else run for run in runs]
-    kept = [name for name in TEXTS if answers is None and any(name in run.columns for run in runs)]
+    of_both = ("question", "reference")  # an answer and its contexts are those of one run
+    kept = [
+        *(name for name in TEXTS if answers is None and name in runs[-1].columns),
+        *(name for name in of_both if answers is None and name not in runs[-1].columns and name in runs[0].columns),
+    ]
     keep = distinct([*distinct(keep, "keep"), *kept])
     [metric] = shared_metrics(runs, [metric])
     is_lower = direction_of(metric, first_declared(runs), better or {}) == "lower"
@@ -124,8 +130,13 @@ def worst_rows(
     if columns and segment is None:
         table |= {"segment": pa.array(names, pa.string()), **{name: column(name).take(places) for name in columns}}
     table |= {name: pa.array(some).take(places) for name, some in figures.items()}
-    own = [name for name in keep if name not in table and any(name in run.columns for run in runs)]
-    rows = pa.table(table | {name: column(name).take(places) for name in own})
+    for name in keep:
+        holders = [at for at, run in enumerate(runs) if name in run.columns]
+        if holders and name not in table:  # not a text of the baseline where the run has none
+            table[name] = paired.alone(holders[-1]).column(name).take(places)
+    if len(runs) == 2 and answers is None and "answer" in runs[0].columns:
+        table[BASELINE_ANSWER] = paired.alone(0).column("answer").take(places)
+    rows = pa.table(table)
     if answers is not None:
         wanted = [*TEXTS, *(name for name in keep if name not in rows.column_names)]
         rows = TextSource(answers, of, on=on).beside(runs[-1], runs[0].row_labels).added(rows, wanted)

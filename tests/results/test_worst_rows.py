@@ -158,6 +158,29 @@ def test_the_worst_rows_of_each_segment_with_own_columns():
     assert changed["topic"].to_pylist() == [IDS[::-1][IDS.index(one)] for one in changed["id"].to_pylist()]
 
 
+@pytest.mark.parametrize("kind", ["table", "files", "systems"])
+def test_texts_beside_a_change_are_those_of_the_run_with_the_score(tmp_path, kind):
+    old = {"id": ["a", "b"], "token_f1": [1.0, 0.5], "answer": ["old a", "old b"], "reference": ["ra", "rb"]}
+    new = {"id": ["b", "a"], "token_f1": [0.0, 0.2], "answer": [None, "new a"], "contexts": [["new c"], []]}
+    runs, options = [pa.table(old), pa.table(new)], {}
+    if kind == "files":
+        runs = [tmp_path / "old.parquet", tmp_path / "new.parquet"]
+        for table, path in zip((old, new), runs, strict=True):
+            pq.write_table(pa.table(table), path)
+    scores, baseline = runs[1], runs[0]
+    if kind == "systems":
+        named = [run.append_column("system", pa.array([name] * 2)) for run, name in zip(runs, ("o", "n"), strict=True)]
+        scores, baseline, options = pa.concat_tables(named, promote_options="default"), "o", {"system": "system"}
+    found = worst_rows(scores, "token_f1", baseline=baseline, **options).drop_columns(["baseline", "score", "change"])
+    references = [None, None] if kind == "systems" else ["ra", "rb"]  # one table: the run has the column, empty
+    texts = {"reference": references, "answer": ["new a", None], "contexts": [[], ["new c"]]}
+    assert found.to_pydict() == {"id": ["a", "b"], **texts, "baseline_answer": ["old a", "old b"]}
+    if kind == "files":
+        shown = program("summarize", str(scores), "--worst", "token_f1", "--baseline", str(baseline)).out
+        lines = [line.split() for line in shown.splitlines() if "answer" in line]
+        assert lines == [["answer", "new", "a"], ["baseline_answer", "old", "a"], ["baseline_answer", "old", "b"]]
+
+
 NOTED = [{**row, "note": f"note {row['id']}"} for row in ANSWERS]
 
 
