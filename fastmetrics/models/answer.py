@@ -255,7 +255,10 @@ def plan_answering(
     reads = list(bot.reads)
     resolved = resolve(names, columns, needed={"question", *(name for name in reads if name in COLUMNS)})
     if "question" not in resolved:
-        raise ColumnError(f"answering needs the column 'question'; the table has: {quoted(names)}")
+        way = Argument("columns", {"question": ...})
+        raise ColumnError(
+            f"answering needs the column 'question'; the table has: {quoted(names)}; set its name with ", way
+        )
     used = columns_of(reads, resolved, names)
     for name in reads:
         if name not in used:

@@ -164,7 +164,7 @@ class SecondAnswers(NarrowedSource):
         if self._questions is not None and self._question in batch.schema.names:
             differ = pc.not_equal(batch.column(self._question), self._questions.take(rows))
             for row in np.flatnonzero(differ.fill_null(False))[:1]:
-                raise InputError(f"id {ids[row].as_py()!r}: the two tables ask different questions")
+                raise InputError(f"id {ids[row].as_py()!r}: the tables ask different questions; give each its own id")
         joined = [values.take(rows) for values in self._joined.values()]
         own = [batch.column(name) for name in selection.schema.names if name not in self._joined]
         return pa.RecordBatch.from_arrays([*own, *joined], schema=selection.schema)

@@ -468,7 +468,7 @@ def _check_distinct(scores: Sequence[Score]) -> None:
             raise OptionError(f"two metrics have the name {name!r}: {' and '.join(several)}; give each another name")
     twice = sorted(name for name, several in specs.items() if len(several) > 1)
     if twice:
-        raise OptionError(f"metrics requested twice: {', '.join(twice)}")
+        raise OptionError(f"metrics requested twice: {', '.join(twice)}; name each once")
 
 
 def _check_stored_alike(scores: Sequence[Score]) -> None:

@@ -78,8 +78,10 @@ class Sums:
             self._parts.append(part)
             for name, declaration in (part.metadata.declared or {}).items():
                 if self.declared.setdefault(name, declaration) != declaration:
-                    two = f"{self.declared[name]} and {declaration}"
-                    raise ColumnError(f"the parts declare {name!r} differently: {two}")
+                    known = self.declared[name]
+                    keys = [key for key in {**known, **declaration} if known.get(key) != declaration.get(key)]
+                    two = ", ".join(f"{key} is {known.get(key)!r} and {declaration.get(key)!r}" for key in keys)
+                    raise ColumnError(f"the parts declare {name!r} differently: {two}; score all parts alike")
         part.add(piece)
         self._systems |= dict.fromkeys(systems_of(piece))
 

@@ -238,4 +238,5 @@ def _check_questions(run: ScoreTable, ids: pa.Array, rows: Repeats) -> None:
     differ = pc.not_equal(texts, texts.take(pa.array(rows.first_rows[rows.questions]))).fill_null(False)
     if pc.any(differ).as_py():
         row = int(np.flatnonzero(differ.to_numpy(zero_copy_only=False))[0])
-        raise InputError(f"{run.name}, row {row}: the id {ids[row].as_py()!r} has another question than before")
+        other = f"{run.name}, row {row}: the id {ids[row].as_py()!r} has another question than before"
+        raise InputError(f"{other}; give each question its own id")

@@ -478,7 +478,8 @@ def _check_counted(run: ScoreTable, name: str, counted: bool) -> None:
         again = Argument("keep_counts", True)
         raise ColumnError(f"{run.name} has no counts of {name} for each row; score it with --keep-counts (", again, ")")
     if is_corpus(spec):
-        raise ColumnError(f"{name} cannot be compared: it depends on all rows at once, not on counts of rows")
+        why = f"{name} cannot be compared: it depends on all rows at once, not on counts of rows"
+        raise ColumnError(f"{why}; name other metrics with ", Argument("metrics"))
 
 
 def is_unscored(run: ScoreTable, metric: str) -> bool:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import check, numpy_values, well_formed
 from fastmetrics.base.columns import open_frame
-from fastmetrics.base.errors import ColumnError, FileFormatError, quoted
+from fastmetrics.base.errors import ColumnError, FileFormatError, quoted, shown
 from fastmetrics.base.limits import RANKINGS, RankingSizes, ReadSizes
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels import byte_search as kernels
@@ -79,7 +79,8 @@ class RankingColumns:
             if not matches and what == "grade" and len(names) == len(chosen):
                 break
             if not matches:
-                raise ColumnError(f"{self.name}: no column {' or '.join(NAMES[what])} among {quoted(names)}")
+                usual = " or ".join(NAMES[what])
+                raise ColumnError(f"{self.name}: no column {usual} among {quoted(names)}; rename yours to one of these")
             chosen.append(matches[0])
         return chosen
 
@@ -100,13 +101,14 @@ class RankingColumns:
             plain = column.cast(column.type.value_type) if holes else column
             if plain.null_count:
                 wrong = int(np.flatnonzero(plain.is_null().to_numpy(zero_copy_only=False))[0]) + row
-                raise ColumnError(f"{self.name}, row {wrong}: the {name} is null")
+                raise ColumnError(f"{self.name}, row {wrong}: the {name} is null; give it, or leave the row out")
         numbers = value if pa.types.is_float64(value.type) else self._number(value, row)
         unfit = np.isnan if self.kind == "score" else lambda grades: ~np.isfinite(grades)
         wrong_rows = np.flatnonzero(unfit(numpy_values(numbers)))
         if wrong_rows.size:
             bad, where = numbers[int(wrong_rows[0])].as_py(), f"{self.name}, row {int(wrong_rows[0]) + row}"
-            raise ColumnError(f"{where}: the {self.kind} is {'not a number' if np.isnan(bad) else 'infinite'}")
+            what = "not a number" if np.isnan(bad) else "infinite"
+            raise ColumnError(f"{where}: the {self.kind} is {what}; give a finite one, or leave the row out")
         if not pa.types.is_dictionary(query.type) or not is_text(query.dictionary.type):
             query = self._text(query, "query")
         return pa.record_batch({"query": query, "doc": self._text(doc, "document"), "value": numbers})
@@ -124,8 +126,15 @@ class RankingColumns:
     def _number(self, column: pa.Array, row: int) -> pa.Array:
         try:
             return column.cast(pa.float64(), safe=False)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise ColumnError(f"{self.name}, from row {row}: expected the {self.kind} as a number: {error}") from None
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            pass
+        for at, value in enumerate(column.to_pylist(), row):  # the first that is none
+            try:
+                pa.scalar(value).cast(pa.float64(), safe=False)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                got = f"{self.name}, row {at}: expected the {self.kind} as a number, got {shown(value)}"
+                raise ColumnError(got) from None
+        raise ColumnError(f"{self.name}, from row {row}: expected the {self.kind} as numbers, got {column.type}")
 
 
 # Rankings and judgements as JSON or Python objects: ``{query: {document: number}}``, or ``{query: [documents]}``.
@@ -473,8 +482,9 @@ class Triples:
             for batch in batches():
                 try:
                     batch.validate(full=True)
-                except pa.ArrowInvalid as error:
-                    raise FileFormatError(f"{columns.name}: an id is not UTF-8: {error}") from None
+                except pa.ArrowInvalid:
+                    not_utf8 = f"{columns.name}, from row {row}: an id is not UTF-8; convert the file first"
+                    raise FileFormatError(not_utf8) from None
                 for start in range(0, batch.num_rows, self.sizes.rows):
                     part = batch.slice(start, self.sizes.rows)
                     checked = columns.checked(part, row)

@@ -170,7 +170,8 @@ def encoded(owner: str, encode: Callable[[Any], npt.ArrayLike], texts: Sequence[
     try:
         vectors = np.asarray(output)
     except ValueError as error:
-        raise InputError(f"{owner}: expected one row per text, all of equal length: {error}") from error
+        lengths = f"{owner}: expected one row per text, all of equal length; return an array of texts × numbers"
+        raise InputError(lengths) from error
     if vectors.dtype.kind not in "fiub":
         raise InputError(f"{owner}: expected an array of numbers, got one of {vectors.dtype}")
     return vectors

@@ -339,14 +339,16 @@ class Index:
 def check_finite(overview: Survey, what: str) -> None:
     """Raise ``InputError`` naming the first row that is not finite."""
     if not overview.finite.all():
-        raise InputError(f"{what} {int(np.argmin(overview.finite))} is not finite")
+        raise InputError(
+            f"{what} {int(np.argmin(overview.finite))} is not finite (null, NaN or an infinity); leave it out"
+        )
 
 
 def check_absent(path: str | os.PathLike[str]) -> Path:
     """The path of a new folder; raises ``OutputError`` if it exists."""
     target = local_path(path, "path")
     if os.path.lexists(target):
-        raise OutputError(f"{target}: exists already")
+        raise OutputError(f"{target}: exists already; choose a new folder")
     return target
 
 

@@ -368,7 +368,8 @@ def project(
     units, valid = _units(matrix)
     usable = np.flatnonzero(valid)
     if not len(usable):
-        raise InputError(f"none of the {matrix.rows} rows is a vector that can be placed")
+        none = f"none of the {matrix.rows} rows is a vector that can be placed"
+        raise InputError(f"{none}: expected finite numbers that are not all zero")
     rng = np.random.default_rng(seed)
     drawn = usable if len(usable) <= sample else np.sort(rng.choice(usable, sample, replace=False))
     points, explained = np.full((matrix.rows, dims), np.nan), None

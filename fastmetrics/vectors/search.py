@@ -92,7 +92,9 @@ def search(
         own |= {"connections": connections, "vector": vector, "id": id, "metric": metric}
         for name, value in own.items():
             if value not in (None, False):
-                raise OptionError(Argument(name, value), ": is of the address of a database")
+                raise OptionError(
+                    Argument(name, value), ": goes with the address of a database; leave it out for an index"
+                )
         if not isinstance(index, Index | str | os.PathLike):
             raise OptionError("index: expected an Index (Index.build makes one), its folder, or a database")
         opened = index if isinstance(index, Index) else Index.load(local_path(index, "index"), threads=threads)
@@ -112,7 +114,9 @@ def search(
     if {"table", "query"} & parameters(parse(address)).keys():
         raise OptionError(f"{parse(address).shown}: expected a database alone; name the table with ", Argument("table"))
     if exact and (pgvector or sweep):
-        raise OptionError(Argument("exact", True), ": uses no index, so it has no settings of one")
+        raise OptionError(
+            Argument("exact", True), ": uses no index, so it has no settings of one; leave out exact, or these"
+        )
     settings = [settings_of(pgvector or "", "pgvector"), *(settings_of(text, "sweep") for text in sweep or ())]
     chunks = Chunks(str(address), table, vector or "embedding", id or "id", where, metric or "cosine")
     return search_table(chunks, reader(), k=k, exact=exact, settings=settings, threads=threads, connections=most)

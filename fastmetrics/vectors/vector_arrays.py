@@ -261,7 +261,8 @@ def _numbers(values: pa.Array) -> npt.NDArray[Any]:
 def check_same_width(left: Vectors, right: Vectors, what: str) -> None:
     """Raise ``InputError`` unless both hold vectors of the same length."""
     if left.dim != right.dim:
-        raise InputError(f"{what}: vectors of {left.dim} and {right.dim} numbers cannot be compared")
+        widths = f"{left.dim} and {right.dim} numbers"
+        raise InputError(f"{what}: vectors of {widths} cannot be compared; embed both with one model")
 
 
 @contextmanager
