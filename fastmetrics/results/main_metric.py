@@ -75,13 +75,13 @@ def concern_of(name: str, spec: str | None = None) -> Concern:
     return _CONCERN_OF_FAMILY.get(metric.function.__module__.rpartition(".")[2], "quality")
 
 
-def _place(name: str, spec: str, concern: Concern) -> tuple[int, bool]:
-    """Where a metric stands among those of its concern."""
+def _place(name: str, spec: str, concern: Concern, better: Better) -> tuple[int, bool]:
+    """Where a metric stands among those of its concern; own ones of which less is better, such as a price, are last."""
     if is_axis(name):
         return _JUDGED, False
     metric, cut = known_metric(spec), spec.partition("(")[0].partition("@")[2]
     if metric is None and concern == "quality":
-        return _OWN, False
+        return (_OWN if better == "higher" else len(_FIRST[concern]) + 1), False
     base = metric.name.partition("@")[0] if metric is not None else name.partition("@")[0].lower()
     order = _FIRST[concern]
     return order.index(base) if base in order else len(order), cut != str(_CUT)
@@ -128,7 +128,7 @@ def first_metrics(
             of_concern[concern].append(name)
     for concern, some in of_concern.items():
         if some and concern not in chosen:
-            chosen[concern] = min(some, key=lambda name: _place(name, specs(name), concern))
+            chosen[concern] = min(some, key=lambda name: _place(name, specs(name), concern, better[name]))
     return chosen
 
 

@@ -258,6 +258,9 @@ def test_the_main_metric_decides_and_cost_stands_beside_it():
     found = fm.compare({"old": base, "new": worse}, main="total_tokens", **SMALL)
     assert found.headline.startswith("new is better than old (total_tokens")
     assert fm.compare([{"id": [1, 2], "own": own} for own in ([1, 2], [3, 1])], **SMALL).headline is None
+    priced = [{**table, "eur": table["total_tokens"]} for table in (base, worse)]
+    for better, main in (("lower", "token_f1"), ("higher", "eur")):  # a price is no metric that decides
+        assert fm.compare(priced, metrics="token_f1,eur", better={"eur": better}, **SMALL).main == main
 
 
 def test_p_of_equal_runs_is_1_without_a_note_and_that_of_few_skewed_differences_has_one():
