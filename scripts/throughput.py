@@ -79,17 +79,14 @@ def page(reports: list[Report]) -> str:
     parts = [
         "Each benchmark runs fastmetrics and a peer alternately on the same machine: the official package, or the "
         "per-row Python that a user would write. Figures are rows per second in the median run. `bench/results` has "
-        "processor seconds, memory, and what has no peer. The peer pyarrow alone reads and writes as many columns "
-        "without scoring: the floor of a run from file to file.",
+        "processor seconds, memory, machines, and what has no peer. The peer pyarrow alone reads and writes as many "
+        "columns without scoring: the floor of a run from file to file.",
     ]
     lines = ["| benchmark | fastmetrics | peer | ratio |", "| --- | ---: | ---: | ---: |"]
-    machines: dict[str, list[str]] = {}
     for report in reports:
         if report.contests:
             lines += [f"| **{report.name.capitalize()}** | | | |", *map(_line, report.contests)]
-            machines.setdefault(_where(report), []).append(report.name)
-    ran = [f"{', '.join(names).capitalize()}: {where}." for where, names in machines.items()]
-    return "\n\n".join([*parts, "\n".join(lines), " ".join(ran)] if reports else [*parts, NOTHING])
+    return "\n\n".join([*parts, "\n".join(lines)] if reports else [*parts, NOTHING])
 
 
 def _line(contest: dict[str, Any]) -> str:

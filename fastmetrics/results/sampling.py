@@ -150,7 +150,9 @@ def with_sample(
         using, by, seed = (facts[name] for name in ("using", "by", "seed"))
     except (IndexError, KeyError, TypeError, ValueError) as error:  # no row, or none of fastmetrics sample
         what = f"{for_ + SAMPLE} does not tell what its rows are a sample of"
-        raise InputError(f"{run.name}: {what}; expected rows of fastmetrics sample (fm.sample), at least one") from error
+        raise InputError(
+            f"{run.name}: {what}; expected rows of fastmetrics sample (fm.sample), at least one"
+        ) from error
     rows = Rows.of(scores, using, by, seed, on, for_)
     known = _Drawn.of(run, rows, for_)
     values, shares = (np.full(len(rows.order), np.nan) for _ in range(2))
