@@ -587,7 +587,9 @@ def plan_judging(
 def _check(rubric: Rubric, used: Mapping[str, str], names: Sequence[str]) -> None:
     for name in _lacking(rubric, used):
         has = f"the table has: {quoted(names)}"
-        raise ColumnError(f"the rubric {rubric.name!r} needs the column {name}; {has}")
+        raise ColumnError(
+            f"the rubric {rubric.name!r} needs the column {name}; {has}; name it with ", Argument("columns")
+        )
 
 
 def _lacking(rubric: Rubric, used: Mapping[str, str]) -> Iterator[str]:
