@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
+from fastmetrics.base.column_names import roles
 from fastmetrics.base.errors import FileFormatError, some
 from fastmetrics.base.notes import Note
 
@@ -471,6 +472,13 @@ class ScoreMetadata:
     def own_columns(self) -> dict[str, str]:
         """The user's columns that were read or named, by their canonical names."""
         return {**(self.columns or {}), **(self.named or {})}
+
+    def roles(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """The columns that tell rows apart (:func:`~fastmetrics.base.column_names.roles`), a named id first."""
+        found, own = roles(names), self.own_columns.get("id")
+        if own is None or own not in names:
+            return found
+        return {**found, "id": [own, *(name for name in found["id"] if name != own)]}
 
     def settings_of(self, score: str) -> Mapping[str, Any]:
         """The metric and options of a score, or the rubric and model of a judged column; empty if unknown."""

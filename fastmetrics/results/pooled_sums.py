@@ -229,7 +229,7 @@ class _Part:
         self._id = next((name for name in schema.names if is_id(name)), None) if has_ids else None
         self._ids = [0, 0, 0]
         """The sums of the fingerprint of the ids, if it tells whether the rows are those that the metadata count."""
-        self._keys = RowKeys(schema.names)
+        self._keys = RowKeys(self.metadata.roles(schema.names))
 
     def add(self, piece: Piece) -> None:
         self.n_rows += piece.num_rows

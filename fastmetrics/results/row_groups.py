@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_number, is_text
-from fastmetrics.base.column_names import roles
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.display import SegmentName, number
 from fastmetrics.base.errors import ColumnError
@@ -209,12 +208,11 @@ def repeats_note(counts: Ints, rounds: bool, numbered: bool) -> str:
 class RowKeys:
     """The columns of a table, added batch by batch, that tell which rows answer one question.
 
-    They do with the same id, system and parameters (:func:`fastmetrics.base.column_names.roles`); a row without
-    an id is a question of its own.
+    They do with the same id, system and parameters, which ``found`` has by their roles; a row without an id is a
+    question of its own.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        found = roles(names)
+    def __init__(self, found: Mapping[str, Sequence[str]]) -> None:
         self._id, self._repeat = (next(iter(found[role]), None) for role in ("id", "repeat"))
         self._settings = found["setting"] if self._id is not None else []
         self._has_rounds = bool(found["round"])

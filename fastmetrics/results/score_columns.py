@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, is_list, is_number
-from fastmetrics.base.column_names import is_axis, is_cost, roles
+from fastmetrics.base.column_names import is_axis, is_cost
 from fastmetrics.base.columns import as_numbers, index_columns
 from fastmetrics.base.errors import (
     Argument,
@@ -45,7 +45,7 @@ def score_columns(schema: pa.Schema) -> list[str]:
     if metadata.n_rows is not None and not metadata.metrics:
         return []  # the file contains corpus metrics only
     kinds = _KINDS[:1] if metadata.metrics else _KINDS
-    keys = labels.union(*roles(schema.names).values(), belonging(schema.names))
+    keys = labels.union(*metadata.roles(schema.names).values(), belonging(schema.names))
     others = [field for field in schema if field.name not in keys]
     return [field.name for field in others if any(kind(field.type) for kind in kinds)]
 

@@ -22,7 +22,7 @@ from fastmetrics.base.arrays import (
     is_text,
     plain_array,
 )
-from fastmetrics.base.column_names import COLUMNS, is_axis, is_cost, resolve, roles
+from fastmetrics.base.column_names import COLUMNS, is_axis, is_cost, resolve
 from fastmetrics.base.errors import (
     Argument,
     ColumnError,
@@ -87,7 +87,7 @@ class ScoreTable:
 
     @cached_property
     def _roles(self) -> dict[str, list[str]]:
-        return roles(self.columns)
+        return self.metadata.roles(self.columns)
 
     @cached_property
     def id_column(self) -> str | None:
@@ -97,7 +97,8 @@ class ScoreTable:
     @cached_property
     def question_column(self) -> str | None:
         """The column with the questions, if the run kept it."""
-        return next((name for name in self.columns if name.lower() in QUESTION), None)
+        own = self.metadata.own_columns.get("question")
+        return own if own in self.columns else next((name for name in self.columns if name.lower() in QUESTION), None)
 
     @cached_property
     def text_columns(self) -> dict[str, str]:
@@ -191,7 +192,7 @@ class ScoreTable:
     def pieces(self) -> Iterable[Piece]:
         """What a summary adds up, with the metadata: the columns in memory, or else the file's batches."""
         if self.is_part:  # the counts of rows in the metadata are those of the whole
-            declared = ScoreMetadata(declared=self.metadata.declared)
+            declared = ScoreMetadata(declared=self.metadata.declared, named=self.metadata.named)
             return [self.read(self.summed_columns).replace_schema_metadata(declared.for_schema())]
         if self.source is None:
             return [self.read(self.columns)]

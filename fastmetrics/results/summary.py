@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats, floats_of_arrow
-from fastmetrics.base.column_names import adds_up, is_id, is_system
+from fastmetrics.base.column_names import adds_up, is_system
 from fastmetrics.base.display import Grid, OwnName, ShownMapping, lines_of, number, plain
 from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, left_out
 from fastmetrics.base.errors import InputError, OptionError
@@ -323,7 +323,8 @@ def _of_pieces(
             asked = declared_statistics(sums.states, stored) if statistics is None else statistics
             specs = declared_specs(stored)
             corpus = columns_of_corpus(specs.get(name, name) for name in sums.corpus)
-            of_rows = sums.states if any(map(is_id, piece.schema.names)) else [*sums.added, *sums.drawn]
+            has_ids = ScoreMetadata.of_schema(piece.schema).roles(piece.schema.names)["id"]
+            of_rows = sums.states if has_ids else [*sums.added, *sums.drawn]
             of_rows = [*of_rows, *belonging(piece.schema.names)]
             for name in {*(name for name, keys in asked.items() if read_values(keys)), *of_rows, *corpus}:
                 held.setdefault(name, []).extend(_values(piece, name))
@@ -459,7 +460,7 @@ def summary_of_run(
     added = [name for name in states if adds_up(specs.get(name, name))]
     keys, systems = None, dict[str, None]()
     for piece in _keys(output):
-        keys = keys or RowKeys(piece.schema.names)
+        keys = keys or RowKeys(ScoreMetadata.of_schema(piece.schema).roles(piece.schema.names))
         keys.add(piece)
         systems |= dict.fromkeys(systems_of(piece) if any(map(is_system, planned.keep)) else ())
     repeats = None if keys is None else keys.repeats()

@@ -19,6 +19,7 @@ from fastmetrics.base.drawing import MOST, Curves, label, left_out, plotted
 from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
 from fastmetrics.base.notes import Figure, Note, interval_notes, mark_of, said
 from fastmetrics.base.options import Choice, Real, argument, by_name, check_names
+from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
 from fastmetrics.results.opening_scores import as_table, read_table
@@ -111,6 +112,8 @@ def validate(
     labels = read_table(labels, texts) if is_paths(labels, or_column=True) else labels
     left, unread = as_table(scores, on, [*metrics, *fixed, *keys], "scores")
     right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])], "labels")
+    named = ScoreMetadata.of_schema(left.schema).own_columns.get("id")
+    on = named if on is None and named in left.column_names and named in right.column_names else on
     left = with_score_types(left)
     names = score_columns(left.schema)
     metrics = [column_named(name, names) for name in metrics]

@@ -367,6 +367,34 @@ def test_a_frame_remembers_its_columns_and_names_its_rows_by_its_index(name, sho
     assert fm.worst_rows(numbered, "token_f1", n=1)["row"].to_pylist() == [0]
 
 
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+@pytest.mark.parametrize("ids", [["x3", "x1", "x2", "x4"], [3, 1, 2, 4]])
+def test_an_id_and_a_question_named_for_a_frame_are_those_of_every_reader(tmp_path, kind, ids):
+    named = {**OWN, "id": "ticket"}
+    frame = own_frame(labels=ids).drop(columns="price").reset_index()
+    later = frame.assign(says=["8", "Paris", "Oslo", "x"])[::-1].reset_index(drop=True)
+    tables = [one if kind == "pandas" else pa.Table.from_pandas(one) for one in (frame, later)]
+    old, new = (fm.with_scores(table, "token_f1", columns=named) for table in tables)
+    compared = fm.compare({"old": old, "new": new})
+    assert (compared.joined_by, len(compared)) == ("ticket", 1)
+    assert compared["token_f1"].delta == pytest.approx((1 + 1 / 3 - 1) / 3)  # x4 has no answer at first
+    changed = worst_rows(new, "token_f1", baseline=old)
+    assert changed["id"].to_pylist() == [str(ids[at]) for at in (2, 1, 0)]
+    assert changed["answer"].to_pylist() == ["Oslo", "Paris", "8"]
+    labels = pa.table({"ticket": [*ids[:2], ids[3]], "label": [0, 1, 1]})
+    assert fm.validate(new, labels)["token_f1"].n == 3
+    assert fm.gate(new, "token_f1.delta > 0.1", baseline=old).checks[0].value == pytest.approx(1 / 9)
+    twice = fm.with_scores(
+        pa.table({"ticket": ["a", "a", "b"], "says": ["x", "", ""], "truth": ["x"] * 3}),
+        "token_f1",
+        columns={"id": "ticket", "answer": "says", "reference": "truth"},
+    )
+    assert fm.summarize(twice)["token_f1"].mean == 0.25
+    other = fm.with_scores(frame.assign(ask="Else?"), "token_f1", columns=named)
+    with pytest.raises(fm.errors.InputError, match="different questions in 4 rows"):
+        fm.compare({"old": old, "new": other})
+
+
 def test_worst_rows_print_as_a_table_of_shortened_texts():
     rows = {"id": ["a"], "token_f1": [0.25], "answer": ["So\nlong " * 20], "contexts": [["one", "two"]]}
     found = fm.worst_rows(rows, "token_f1")
