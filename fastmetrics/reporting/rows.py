@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Floats, Ints
-from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_numbers
 from fastmetrics.base.errors import Argument, ColumnError, OptionError, visible
 from fastmetrics.base.score_metadata import ScoreMetadata
@@ -96,7 +95,7 @@ class OtherAnswers:
                 if "answer" in joined.column_names:
                     systems.append((visible(run.name), joined["answer"], np.arange(len(ids))))
                 continue
-            column = resolve(run.columns, needed=()).get("answer")
+            column = run.text_columns.get("answer")
             if other.partner is not None and column is not None and column not in run.scores:
                 systems.append((visible(run.name), run.column(column, ""), other.partner))
         return cls(systems)
@@ -298,7 +297,7 @@ def joined_runs(runs: Sequence[ScoreTable]) -> ScoreTable | None:
         if partner is None or not np.array_equal(np.sort(partner), np.arange(run.read([]).num_rows)):
             return None
         beside = {name: run.column(name, "").take(pa.array(partner)) for name in run.columns if name != run.id_column}
-        texts = [resolve(one.columns, needed=()) for one in (joined, run)]
+        texts = [one.text_columns for one in (joined, run)]
         for name in {"question", "answer", "reference"} & texts[0].keys() & texts[1].keys():
             both = joined.column(texts[0][name], ""), beside[texts[1][name]]
             if both[0].to_pylist() != both[1].to_pylist():
@@ -446,7 +445,7 @@ class PairedRows:
         if self.base_texts is not None:
             found_texts = row_texts(self.base, self.ids, rows, self.base_texts)
             return [texts_of_row.get("answer") for texts_of_row in found_texts]
-        column = resolve(self.base.columns, needed=()).get("answer")
+        column = self.base.text_columns.get("answer")
         if column is None or column in self.base.scores:
             return [None] * len(rows)
         places = self.partner[np.asarray(rows)]
@@ -459,5 +458,5 @@ def _has_answers(run: ScoreTable, texts: TextSource | None) -> bool:
     if texts is not None:
         names, _ = texts.pieces(["answer"])
         return "answer" in names
-    column = resolve(run.columns, needed=()).get("answer")
+    column = run.text_columns.get("answer")
     return column is not None and column not in run.scores

@@ -451,7 +451,7 @@ def _reordered(run: ScoreTable, rows: pa.Array) -> ScoreTable:
         table = run.read(names)
         return table.take(rows) if names else table  # a table without columns would lose its rows
 
-    return replace(run, read=read, sorted={}, index=())
+    return replace(run, read=read, sorted={})
 
 
 def _common_length(runs: Sequence[ScoreTable]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -411,3 +412,17 @@ def test_a_report_shows_texts_under_the_names_of_a_frame(tmp_path):
     fm.report(scored, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert all(text in page for text in ("in Paris", "b?", "x1"))
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("name", ["ticket", None])
+def test_a_report_matches_the_texts_of_frames_by_their_index(tmp_path, name, given):
+    old, new = own_frame(name=name), own_frame(name=name).assign(says=["8", "Paris", "Oslo", "y"])
+    runs = {"old": fm.with_scores(old, "token_f1", columns=OWN)}
+    runs["new"] = fm.with_scores(new.iloc[[2, 0, 3, 1]], "token_f1", columns=OWN)
+    texts = {"texts": new.iloc[[1, 2, 0, 3]], "baseline_texts": old[::-1]} if given else {}
+    fm.report(runs, tmp_path / "report.html", baseline="old", **texts)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
+    rows = {row["t"]["question"]: (row["t"].get("answer"), row.get("other")) for row in data["rows"]}
+    assert rows == {"a?": ("8", "7"), "b?": ("Paris", "in Paris"), "c?": ("Oslo", "Rome"), "d?": ("y", None)}
