@@ -283,9 +283,22 @@ class Rows:
     def _standard(self, cheap: Floats) -> Floats:
         return np.where(np.isnan(cheap), 0.0, (cheap - self._scales[0]) / self._scales[1])
 
+    @cached_property
+    def _axis(self) -> Floats:
+        """The first principal component of the cheap columns."""
+        standard = self._standard(self.cheap)
+        axis = np.linalg.eigh(standard.T @ standard)[1][:, -1]
+        return np.asarray(axis * (1.0 if axis[np.abs(axis).argmax()] > 0 else -1.0), np.float64)
+
+    def _component(self, cheap: Floats) -> Floats:
+        return products(self._standard(cheap), self._axis)
+
     def features(self, cheap: Floats, segments: Ints | None = None) -> Floats:
-        """What predicts: the standardised cheap columns, where they are missing, and the segments if they are few."""
-        columns = [self._standard(cheap), np.isnan(cheap[:, np.isnan(self.cheap).any(axis=0)])]
+        """What predicts: the standardised cheap columns, the square of their first principal component, for scores that
+        are highest in the middle, where columns are missing, and the segments if they are few.
+        """
+        square = self._component(cheap)[:, None] ** 2 / cheap.shape[1]
+        columns = [self._standard(cheap), square, np.isnan(cheap[:, np.isnan(self.cheap).any(axis=0)])]
         if segments is not None and 0 < (last := int(self.segments.max(initial=0))) <= _MOST_SEGMENTS:
             columns.append(segments[:, None] == np.arange(last + 1))
         return np.concatenate(columns, axis=1).astype(np.float64)
@@ -321,9 +334,7 @@ class Rows:
     def strata(self, pilot: Pilot | None) -> _Strata:
         """The strata: fifths of each segment by what a pilot predicts, or by the first principal component."""
         if pilot is None:
-            standard = self._standard(self.cheap)
-            axes = np.linalg.eigh(standard.T @ standard)[1][:, -1]
-            number = products(standard, axes * (1.0 if axes[np.abs(axes).argmax()] > 0 else -1.0))
+            number = self._component(self.cheap)
         else:
             ones = np.ones(len(pilot.values))
             slopes, level = _ridge(pilot.features, pilot.values, ones)

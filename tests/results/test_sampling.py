@@ -179,3 +179,12 @@ def test_a_judge_rates_the_drawn_rows_and_asks_only_for_added_ones(tmp_path, mon
     found = fm.summarize(fm.with_sample(rows, second))
     assert (found["judge_safety"].n, found["judge_safety"].n_not_drawn) == (17, 83)
     assert fm.gate(fm.with_sample(rows, second), "judge_safety >= 1").passed  # by the range of the rubric
+
+
+def test_a_score_that_is_highest_in_the_middle_is_predicted():
+    cheap = np.random.default_rng(2).random(2000)
+    rows = pa.table({"id": range(2000), "token_f1": cheap})
+    sample = fm.sample(rows, budget=200, for_="judge_x", using="token_f1")
+    middle = 1 - 4 * (np.array(sample["token_f1"]) - 0.5) ** 2
+    found = np.array(fm.with_sample(rows, sample.append_column("judge_x", pa.array(middle)))["judge_x_predicted"])
+    assert abs(found - (1 - 4 * (cheap - 0.5) ** 2)).max() < 0.1
