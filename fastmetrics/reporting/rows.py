@@ -288,7 +288,8 @@ def _with_scores(
 def joined_runs(runs: Sequence[ScoreTable]) -> ScoreTable | None:
     """Runs of the same rows under other metrics, such as own ones beside a judge's, as one run; None for other runs.
 
-    Their ids, and the scores and texts that several of them have, are the same.
+    Their ids, and the scores and texts that several of them have, are the same, and something tells that they are of
+    the same answers: these, another score that both have, or one file that both were made from.
     """
     joined = runs[0]
     for run in runs[1:]:
@@ -305,6 +306,10 @@ def joined_runs(runs: Sequence[ScoreTable]) -> ScoreTable | None:
         for name in set(joined.scores) & set(run.scores):
             if not np.array_equal(joined.values(name), run.values(name)[partner], equal_nan=True):
                 return None
+        files = [(one.metadata.inputs or {}).get("digest") for one in (runs[0], run)]
+        shared = set(joined.scores) & set(run.scores) or "answer" in texts[0].keys() & texts[1].keys()
+        if not shared and (files[0] is None or files[0] != files[1]):
+            return None
         further = {name: column for name, column in beside.items() if name not in joined.columns}
         declared = {**run.declared, **joined.declared}
         joined = replace(_with_scores(joined, further, own, run.metadata), declared=declared)

@@ -459,7 +459,7 @@ def shared_metrics(
 def in_one_file(names: Sequence[str]) -> tuple[Any, ...]:
     """What is said of files with other metrics: how to join those of the same rows."""
     metrics = Argument("metrics", ",".join(names))
-    return "; of the same rows, report shows them as one run, and score puts all in one file: ", metrics
+    return "; systems need a score that all of them have, and of the same answers score puts all in one file: ", metrics
 
 
 def own_numbers(runs: Sequence[ScoreTable], beside: Sequence[str | None]) -> list[str]:

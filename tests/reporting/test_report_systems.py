@@ -11,7 +11,7 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import ColumnError, InputError, OptionError
 from tests.reporting.test_report import HOSTILE, read
-from tests.support.program import program
+from tests.support.program import jsonl, program
 
 IDS = [f"q{at}" for at in range(8)]
 SYSTEMS = ("one", "two", HOSTILE[1])
@@ -140,7 +140,20 @@ def test_command_has_systems_and_resamples(tmp_path):
     assert (done.code, "--system needs exactly one file" in done.err) == (2, True)
 
 
-@pytest.mark.parametrize("shared", [[], ["answer"], ["answer", "latency_ms"]])
+def test_files_of_one_table_with_other_metrics_are_one_page(tmp_path):
+    """Files that keep no answers are of the same ones if they were made from the same file."""
+    for name in ("a", "b"):
+        jsonl(tmp_path / f"{name}.jsonl", *({"id": at, "answer": f"{name}{at}", "reference": f"a{at}"} for at in range(9)))
+    for name, metric in (("a", "token_f1"), ("a", "chrf"), ("b", "chrf")):
+        fm.score(tmp_path / f"{name}.jsonl", metric, output=tmp_path / f"{name}_{metric}.parquet")
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("a_token_f1", "a_chrf", "b_chrf")]
+    fm.report(paths[:2], tmp_path / "r.html")
+    assert read(tmp_path / "r.html")[2]["systems"] == ["a_token_f1 + a_chrf"]
+    with pytest.raises(ColumnError):
+        fm.report([paths[0], paths[2]], tmp_path / "r.html", overwrite=True)
+
+
+@pytest.mark.parametrize("shared", [[], ["answer"], ["latency_ms"], ["answer", "latency_ms"]])
 def test_files_of_the_same_rows_with_other_metrics_are_one_page(tmp_path, shared):
     """Own scores beside a judge's, in another order: each row has both; where answers differ, they are two systems."""
     n = 9
@@ -149,6 +162,10 @@ def test_files_of_the_same_rows_with_other_metrics_are_one_page(tmp_path, shared
     judged = pa.table({"id": list(range(n)), "judge_tone": [at % 5 + 1.0 for at in range(n)], **both}).take(
         [*range(n)][::-1]
     )
+    if not shared:
+        with pytest.raises(ColumnError):
+            fm.report({"own": own, "judged": judged}, tmp_path / "r.html")
+        return
     fm.report({"own": own, "judged": judged}, tmp_path / "r.html")
     _, _, data = read(tmp_path / "r.html")
     assert data["systems"] == ["own + judged"]
