@@ -279,7 +279,7 @@ def align(
     """Pair the rows of the runs by one of ``PAIRINGS``: the id, or the column ``on`` instead, or the position.
 
     Runs of which none has ids meet by the index of pandas frames where all have one that tells rows apart, or else by
-    position.
+    position.  A named index without repeats is their id, see :func:`~fastmetrics.results.opening_scores.are_ids`.
     With ``repeats``, a run may have several answers to each question: its rows are then questions, with the means of
     their scores.  Rows of one id that differ in a setting, or in a column ``beside``, are different questions.  Raises
     ``OptionError`` for ``on`` with another pairing than by ids, ``ColumnError`` if a run has no ids, ``InputError`` for

@@ -288,7 +288,18 @@ def _of_table(table: Any, name: str) -> ScoreTable:
     scores = [score for score in whole.column_names if score in numbers]
     known, read = _within_bounds(whole.select, name, scores, metadata)
     index = tuple(sorted(index_columns(whole.schema)))
+    if not metadata.roles(whole.column_names)["id"] and are_ids(whole, index):
+        metadata = replace(metadata, named={**(metadata.named or {}), "id": index[0]})
     return ScoreTable(name, whole.column_names, scores, metadata, known, read, index=index)
+
+
+def are_ids(table: pa.Table, index: Sequence[str]) -> bool:
+    """Whether these columns of a pandas index are the ids of its rows: one with a name, without repeats."""
+    if len(index) != 1 or index[0].startswith("__index_level_"):
+        return False
+    labels = table.column(index[0])
+    has_kind = pa.types.is_integer(labels.type) or is_text(labels.type)
+    return has_kind and labels.null_count == 0 and pc.count_distinct(labels).as_py() == len(labels)
 
 
 def _within_bounds(
@@ -409,7 +420,7 @@ def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> 
     read, _, notes = pieces_of(given, columns, name)
     pieces = [piece if isinstance(piece, pa.Table) else pa.Table.from_batches([piece]) for piece in read()]
     table = pa.concat_tables(pieces) if pieces else pa.table({})
-    by_row = hasattr(data, "iloc") and on is None and "id" not in table.column_names
+    by_row = hasattr(data, "iloc") and on in (None, data.index.name) and not {"id", on} & {*table.column_names}
     return with_index(table, data.index) if by_row else table, notes
 
 

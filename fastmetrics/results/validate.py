@@ -13,6 +13,7 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints
 from fastmetrics.base.column_names import PREFIX, REPAIRS, is_cost, listed
+from fastmetrics.base.columns import index_columns
 from fastmetrics.base.display import HIDDEN, Grid, ShownMapping, columns_of, lines_of, number
 from fastmetrics.base.display import interval as interval_of
 from fastmetrics.base.drawing import MOST, Curves, label, left_out, plotted
@@ -22,7 +23,7 @@ from fastmetrics.base.options import Choice, Real, argument, by_name, check_name
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
-from fastmetrics.results.opening_scores import as_table, read_table
+from fastmetrics.results.opening_scores import are_ids, as_table, read_table
 from fastmetrics.results.score_columns import (
     check_scores,
     column_named,
@@ -112,7 +113,8 @@ def validate(
     labels = read_table(labels, texts) if is_paths(labels, or_column=True) else labels
     left, unread = as_table(scores, on, [*metrics, *fixed, *keys], "scores")
     right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])], "labels")
-    named = ScoreMetadata.of_schema(left.schema).own_columns.get("id")
+    index = sorted(index_columns(left.schema))
+    named = index[0] if are_ids(left, index) else ScoreMetadata.of_schema(left.schema).own_columns.get("id")
     on = named if on is None and named in left.column_names and named in right.column_names else on
     left = with_score_types(left)
     names = score_columns(left.schema)

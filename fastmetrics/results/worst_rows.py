@@ -66,9 +66,10 @@ def worst_rows(
     adds question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.
     Without it, the rows have those of these texts that the scores kept, also under names that ``columns`` gave to a
     frame of pandas or Arrow; other tables do not remember these.
-    ``keep`` adds columns of yours, of the scores or the answers.  Scores without ids have the index of their pandas
-    frame if it has a name or tells rows apart, else the column ``row``, counted from 0; they meet the answers by the
-    index, or by position.  Rows of equal scores are sorted by id; rows without a score are omitted.
+    ``keep`` adds columns of yours, of the scores or the answers.  A unique pandas index with a name is the id where no
+    column is.  Other scores without ids have the index of their frame if it tells rows apart, else the column ``row``,
+    counted from 0; they meet the answers by the index, or by position.  Rows of equal scores are sorted by id; rows
+    without a score are omitted.
     With ``by``, there are ``n`` rows of each segment, or those of one ``segment``, named as in the output of
     ``compare`` and ``summarize_by``: ``by="language", segment="language=ru"``.
 
@@ -153,6 +154,8 @@ def worst_rows(
                 **{name: rows[name] for name in rows.column_names[1:]},
             }
         )
+    elif on is None and (own := str(runs[0].id_column)) in runs[0].index and own not in rows.column_names:
+        rows = rows.rename_columns([own, *rows.column_names[1:]])
     return WorstRows(rows, metric)
 
 
@@ -270,7 +273,7 @@ class TextSource:
     def pieces(self, texts: Sequence[str]) -> tuple[list[str], Iterator[pa.Table]]:
         """The names of the texts that there are, and the rows piece by piece: their texts, and their ids as text."""
         source = open_as_read(self.answers, self.reading, name="answers")
-        columns = self._columns(source.names, texts)
+        columns = self._columns(source.names, texts, self._ids_of(source))
         return [name for name in texts if name in columns], self._rows(source, columns)
 
     def _rows(self, source: TableSource, columns: Mapping[str, str]) -> Iterator[pa.Table]:
@@ -284,34 +287,50 @@ class TextSource:
         else:
             batches = good_batches(source, source.select(kinds), any_length=True)
             pieces = (pa.Table.from_batches([batch]) for batch in batches)
-        start, index = 0, getattr(source, "index", None)
+        start, index, ids = 0, getattr(source, "index", None), None if "id" in columns else self._ids_of(source)
         by_label = self.labels is not None and index is not None and tells_rows(index)
         for piece in pieces:
             if by_label:
                 labelled = with_index(piece, index)
                 labels = labels_of([labelled[name] for name in sorted(index_columns(labelled.schema))])
+            if ids is not None:
+                piece = with_index(piece, ids)
             if of is not None:
                 piece = piece.filter(pc.equal(piece.column(of[0]).cast(pa.large_string()), of[1]))
             found = {name: piece.column(columns[name]) for name in read}
             if by_label:
                 found["id"] = pc.index_in(labels, value_set=self.labels)
+            elif ids is not None:
+                found["id"] = piece.column(*index_columns(piece.schema))
             elif self.n_rows is not None:
                 found["id"] = pa.chunked_array([np.arange(start, start + piece.num_rows)])
                 start += piece.num_rows
             shown = {name: _objects_as_json(found[name]) for name in TEXTS if name in found}
             yield pa.table({**found, **shown, "id": found["id"].cast(pa.large_string())})
+        if not read and self.n_rows:
+            has = f"they have {', '.join(source.names)}; rename those with the texts"
+            raise ColumnError(f"the answers have none of the columns {', '.join(TEXTS)}; {has}")
         if not by_label and start != (self.n_rows or 0):
             raise InputError(
                 f"the scores have {self.n_rows:,} rows and the answers {start:,}; without ids, rows are matched by "
                 "position"
             )
 
-    def _columns(self, names: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
+    def _ids_of(self, source: TableSource) -> Any:
+        """The index of a pandas frame, if it is the ids of its rows where they have no column; else None."""
+        index = getattr(source, "index", None)
+        if index is None or self.n_rows is not None or index.nlevels > 1 or not tells_rows(index):
+            return None
+        return index if self.on is None or (self.on == index.name and self.on not in source.names) else None
+
+    def _columns(self, names: Sequence[str], texts: Sequence[str], index: Any) -> dict[str, str]:
         named = {name: column for name, column in self.named.items() if name in COLUMNS and column in names}
         resolved = {name: name for name in texts if name in names} | resolve(names, named, needed=("id", *texts))
         if self.on is not None:
             resolved |= {"id": self.on}
-        if resolved.get("id") not in names and self.n_rows is None:
+        if index is not None and resolved.get("id") not in names:
+            resolved.pop("id", None)
+        elif resolved.get("id") not in names and self.n_rows is None:
             key = "id column" if self.on is None else f"column {self.on!r}"
             raise ColumnError(f"the answers have no {key} to match rows by; the columns are {', '.join(names)}")
         return {name: resolved[name] for name in ("id", *texts) if name in resolved}

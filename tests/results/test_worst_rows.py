@@ -425,4 +425,41 @@ def test_a_report_matches_the_texts_of_frames_by_their_index(tmp_path, name, giv
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     data = json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
     rows = {row["t"]["question"]: (row["t"].get("answer"), row.get("other")) for row in data["rows"]}
+    if name is not None:
+        assert {row["id"]: row["t"]["question"] for row in data["rows"]} == dict(
+            zip(old.index, old["ask"], strict=True)
+        )
     assert rows == {"a?": ("8", "7"), "b?": ("Paris", "in Paris"), "c?": ("Oslo", "Rome"), "d?": ("y", None)}
+
+
+@pytest.mark.parametrize("labels", [[*"dbac"], [4, 2, 1, 3]])
+def test_a_named_index_without_repeats_is_the_id_of_every_reader(labels):
+    import pandas as pd
+
+    index = pd.Index(labels, name="ticket")
+    old = pd.DataFrame({"token_f1": [0.5, 0.25, 1.0, 0.0]}, index=index)
+    new = pd.DataFrame({"token_f1": [0.75, 1.0]}, index=index[[2, 0]])
+    compared = fm.compare({"old": old, "new": new})
+    assert (compared.joined_by, compared["token_f1"].n_paired) == ("ticket", 2)
+    assert compared["token_f1"].delta == pytest.approx((1 - 0.5 + 0.75 - 1) / 2)
+    assert fm.gate(new, "token_f1.delta > 0", baseline=old, unpaired="ignore").checks[0].value == pytest.approx(0.125)
+    changed = worst_rows(new, "token_f1", baseline=old, answers=pd.DataFrame({"answer": [*"wxyz"]}, index=index)[::-1])
+    assert changed.select(["ticket", "change", "answer"]).to_pylist() == [
+        {"ticket": str(labels[at]), "change": change, "answer": text}
+        for at, change, text in [(2, -0.25, "y"), (0, 0.5, "w")]
+    ]
+    people = pd.Series([1, 0, 1], index=index[[0, 3, 2]])
+    for on in (None, "ticket"):
+        found = fm.validate(old, people, on=on)
+        assert (found.joined_by, found["token_f1"].n, found["token_f1"].auc.value) == ("ticket", 3, 1.0)
+    assert worst_rows(pa.Table.from_pandas(old), "token_f1", n=1)["ticket"].to_pylist() == [str(labels[3])]
+    repeated = pd.DataFrame({"token_f1": [0.5, 0.25]}, index=pd.Index([labels[0]] * 2, name="ticket"))
+    assert fm.compare({"a": repeated, "b": repeated}).joined_by == "position"
+
+
+def test_answers_without_texts_under_known_names_are_refused():
+    scores = {"token_f1": [0.5, 0.25]}
+    with pytest.raises(fm.errors.ColumnError, match="none of the columns question, reference, answer, contexts"):
+        worst_rows(scores, "token_f1", answers={"frage": ["a?", "b?"]})
+    kept = worst_rows(scores, "token_f1", answers={"frage": ["a?", "b?"]}, keep="frage")
+    assert kept["frage"].to_pylist() == ["b?", "a?"]
