@@ -143,7 +143,9 @@ def test_command_has_systems_and_resamples(tmp_path):
 def test_files_of_one_table_with_other_metrics_are_one_page(tmp_path):
     """Files that keep no answers are of the same ones if they were made from the same file."""
     for name in ("a", "b"):
-        jsonl(tmp_path / f"{name}.jsonl", *({"id": at, "answer": f"{name}{at}", "reference": f"a{at}"} for at in range(9)))
+        jsonl(
+            tmp_path / f"{name}.jsonl", *({"id": at, "answer": f"{name}{at}", "reference": f"a{at}"} for at in range(9))
+        )
     for name, metric in (("a", "token_f1"), ("a", "chrf"), ("b", "chrf")):
         fm.score(tmp_path / f"{name}.jsonl", metric, output=tmp_path / f"{name}_{metric}.parquet")
     paths = [str(tmp_path / f"{name}.parquet") for name in ("a_token_f1", "a_chrf", "b_chrf")]
