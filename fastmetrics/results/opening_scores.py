@@ -299,7 +299,9 @@ def are_ids(table: pa.Table, index: Sequence[str]) -> bool:
         return False
     labels = table.column(index[0])
     has_kind = pa.types.is_integer(labels.type) or is_text(labels.type)
-    return has_kind and labels.null_count == 0 and pc.count_distinct(labels).as_py() == len(labels)
+    if not has_kind or labels.null_count:
+        return False
+    return bool(pc.count_distinct(labels.cast(pa.large_string())).as_py() == len(labels))  # also of categories
 
 
 def _within_bounds(
