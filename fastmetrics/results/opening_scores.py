@@ -279,7 +279,8 @@ def _of_table(table: Any, name: str) -> ScoreTable:
         metadata = ScoreMetadata.of_schema(whole.schema)
     except FileFormatError as error:
         raise FileFormatError(f"{name}: {error}") from error
-    if frame.index is not None and tells_rows(frame.index):
+    labels = frame.index  # the default range only with a name
+    if labels is not None and labels.is_unique and (labels.name is not None or tells_rows(labels)):
         try:
             whole = with_index(whole, frame.index)
         except ColumnError:  # labels of several types

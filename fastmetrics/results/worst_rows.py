@@ -319,7 +319,9 @@ class TextSource:
     def _ids_of(self, source: TableSource) -> Any:
         """The index of a pandas frame, if it is the ids of its rows where they have no column; else None."""
         index = getattr(source, "index", None)
-        if index is None or self.n_rows is not None or index.nlevels > 1 or not tells_rows(index):
+        if index is None or self.n_rows is not None or index.nlevels > 1 or not index.is_unique:
+            return None
+        if index.name is None and not tells_rows(index):
             return None
         return index if self.on is None or (self.on == index.name and self.on not in source.names) else None
 

@@ -432,7 +432,7 @@ def test_a_report_matches_the_texts_of_frames_by_their_index(tmp_path, name, giv
     assert rows == {"a?": ("8", "7"), "b?": ("Paris", "in Paris"), "c?": ("Oslo", "Rome"), "d?": ("y", None)}
 
 
-@pytest.mark.parametrize("labels", [[*"dbac"], [4, 2, 1, 3]])
+@pytest.mark.parametrize("labels", [[*"dbac"], [4, 2, 1, 3], [0, 1, 2, 3]])
 def test_a_named_index_without_repeats_is_the_id_of_every_reader(labels):
     import pandas as pd
 
