@@ -130,6 +130,7 @@ RESULTS = {
     "Correlations": lambda n: fm.results.correlations({**scored(n), "b": np.arange(n, dtype=float)}),
     "Domain": lambda n: fm.logs.domain_analysis(log(n)),
     "Gate": lambda n: fm.gate({"f1": np.array(SCORES[:n], float)}, "f1.mean >= 0.5"),
+    "Duplicates": lambda n: fm.vectors.duplicates({"id": [BAD] * n, "text": [BAD] * n, "vector": [[1.0, 0.5]] * n}),
     "Geometry": lambda n: fm.vectors.geometry(np.eye(max(n, 1))[:n]),
     "Histograms": lambda n: fm.results.histograms(scored(n)),
     "IntervalSummary": lambda n: fm.results.summarize_by(
