@@ -35,8 +35,8 @@ from fastmetrics.tables.input_files import read_text
 from fastmetrics.tables.targets import cache_folder
 from fastmetrics.vectors.embedder import KEY_BYTES, VectorCache, as_keys, compute_distinct, encoded
 
-_BATCH_CHARACTERS, _BATCH_PAIRS = 1 << 15, (8, 256)
-"""The characters of a batch of pairs, and the fewest and most pairs of one."""
+_BATCH_CHARACTERS, _BATCH_PAIRS = 1 << 13, (8, 64)
+"""The characters of a batch of pairs, and the fewest and most pairs of one: on a CPU larger ones leave its caches."""
 EXACT = 1000
 """The first pairs, of which a lower precision is compared with float32."""
 
