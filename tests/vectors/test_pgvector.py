@@ -226,9 +226,9 @@ def test_bad_tables_and_options_are_named(chunks: Database, vectors: Any, tmp_pa
     assert chunks.execute("SELECT count(*) FROM chunks") == [(ROWS,)]
     with pytest.raises(OptionError, match="name the table with table="):
         fm.search(chunks.address(table="chunks"), queries, table="chunks")
-    with pytest.raises(OptionError, match="is of the address of a database"):
+    with pytest.raises(OptionError, match="goes with the address of a database"):
         fm.search(tmp_path, queries, table="chunks")
-    with pytest.raises(OptionError, match="connections=2: is of the address of a database"):
+    with pytest.raises(OptionError, match="connections=2: goes with the address of a database"):
         fm.search(tmp_path, queries, connections=2)
     with pytest.raises(InputError):
         fm.search(address, write(tmp_path / "wide.parquet", np.ones((2, WIDTH + 1))), table="chunks")
