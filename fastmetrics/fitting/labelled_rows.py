@@ -287,8 +287,7 @@ def read_labelled(
         whole = source.hold([name for name in dict.fromkeys(columns) if name in names])
     for name in listed(metrics):
         if name in keys:
-            why = f"column {name!r} is the label or the group; a fit cannot read it as a score; leave it out of "
-            raise ColumnError(why, Argument("metrics"))
+            raise ColumnError(f"column {name!r} is the label or the group; leave it out of ", Argument("metrics"))
     own = [name for name in dict.fromkeys(listed(metrics)) if _is_column(name, whole.schema, mapping)]
     asked = [part_of(name, is_column=False).name for name in listed(metrics) if name not in own]
     check_scores(whole, own, "")
