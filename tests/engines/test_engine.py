@@ -160,6 +160,9 @@ def test_progress_reaches_the_total(tmp_path, name):
     assert [one.rows for one in seen] == sorted(one.rows for one in seen)
     assert seen[-1].rows == 1000
     assert seen[-1].total_rows == (1000 if name.endswith("parquet") else None)
+    assert [one.share for one in seen] == [
+        one.rows / 1000 if one.total_rows else one.nbytes / one.total_bytes for one in seen
+    ]
     if not name.endswith("parquet"):
         assert seen[-1].nbytes == seen[-1].total_bytes == (tmp_path / name).stat().st_size
 

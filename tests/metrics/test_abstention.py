@@ -209,6 +209,7 @@ def test_other_phrases():
     assert fm.correct_abstention(*rows, phrases=["no idea"]).tolist() == [1.0]
     assert fm.answer_rate(rows[0], phrases=["quite unsure"]).tolist() == [1.0]
     assert fm.abstention_f1(*rows, phrases=["quite unsure"]).fn == 1
+    assert fm.idk_citations(["I don't know (2).", "I don't know [2]."], pattern=r"\(2\)").tolist() == [1.0, 0.0]
 
 
 def test_alternative_columns_replace_each_other():

@@ -8,7 +8,6 @@ import itertools
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -26,14 +25,12 @@ from numpy.typing import NDArray
 
 import fastmetrics as fm
 from fastmetrics.base.arrays import floats_of_arrow
-from fastmetrics.base.column_names import COLUMNS
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.batch import Light
 from fastmetrics.metrics.metric import REGISTRY, Corpus
 from fastmetrics.metrics.score_names import parse
-from fastmetrics.metrics.suites import function_of
 from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.results.opening_scores import column_of
 from fastmetrics.scoring.metric_functions import callable_of
@@ -81,20 +78,6 @@ def plain(name):
 def test_every_metric_has_a_case():
     """A metric that is added joins the table in ``tests/support/every_metric.py``, and with it every test below."""
     assert set(CASES) | EXEMPT == {name for name, metric in REGISTRY.items() if metric.level == "row"}
-
-
-def test_declarations_are_complete():
-    for name, metric in REGISTRY.items():
-        first, _, rest = metric.function.__doc__.strip().partition("\n")
-        assert first.endswith("."), name
-        called = rf"fm\.{function_of(name)}\(" if name.isidentifier() else rf'"{re.escape(name)}"'
-        assert re.search(called, rest), f"the example calls {name}"
-        assert metric.source, name
-        assert metric.level in ("row", "corpus"), name
-        assert metric.bounds[0] < metric.bounds[1], name
-        assert set(metric.needs) <= set(COLUMNS), name
-        assert metric.required or metric.rows.either, name
-        assert callable_of(name).__doc__ == metric.function.__doc__, name
 
 
 def test_default_options_go_through_the_spec_and_back():

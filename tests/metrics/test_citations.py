@@ -14,11 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
 
 import fastmetrics as fm
 from fastmetrics.metrics.grounding import grounding_evidence
-from fastmetrics.plans.plan import ScoreRequest, plan
 from fastmetrics.text.citation_marks import as_numbers, with_plain_marks
 from fastmetrics.vectors.embedder import Embedder
 from tests.reference import citations as oracle
@@ -459,30 +457,3 @@ def test_each_distinct_text_is_embedded_once():
     fm.grounding_overlap(answers, [["Bread"]] * 9000, embedder=model, threads=2)
     assert len(asked) == 1 + 10 + 1
     assert len(set(asked)) == 12
-
-
-def test_the_same_for_any_number_of_threads(embedder):
-    rng = np.random.default_rng(0)
-    answers = [" ".join(f"{rng.choice(WORDS)} [{rng.integers(1, 4)}]." for _ in range(5)) for _ in range(9000)]
-    contexts = [list(rng.choice(WORDS, 2)) for _ in range(9000)]
-    one, two = (fm.grounding_overlap(answers, contexts, embedder=embedder, threads=threads) for threads in (1, 2))
-    assert np.array_equal(one, two)
-
-
-def test_only_asked_for_by_name():
-    named = plan(["answer", "contexts"], ScoreRequest(["grounding_overlap(threshold=0.5)"]))
-    assert named.scores[0].options["threshold"] == 0.5
-    assert "grounding_overlap" not in [one.name for one in plan(["answer", "contexts"], ScoreRequest()).scores]
-
-
-def test_cosine_separates_supported_claims(data_folder):
-    from pyarrow import parquet
-
-    rows = parquet.read_table(data_folder / "dev" / "expertqa_claims.parquet").to_pylist()
-    rows = [row for row in rows if row["contexts_have_text"] and row["contexts"] and row["human_support"] != "N/A"]
-    answers = [re.sub(r"\s*\[\d+\]", "", row["answer"]).strip().rstrip(".") + " [1]." for row in rows]
-    model = Embedder(f"model2vec:{data_folder}/models/potion-base-4m-int8")
-    table = grounding_evidence(answers, [[" ".join(row["contexts"])] for row in rows], embedder=model)
-    best = np.full(len(rows), -1.0)
-    np.fmax.at(best, table["row"].to_numpy(), table["cosine"].to_pandas().to_numpy(float))
-    assert roc_auc_score([row["human_support"] == "Complete" for row in rows], best) > 0.5

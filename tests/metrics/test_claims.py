@@ -437,10 +437,18 @@ def test_text_without_an_asserting_verb_claims_nothing() -> None:
     assert fm.drift(["12.0", "minus 5 and 7", "minus 5"], contexts).tolist() == [0.0, 0.0, 0.2]
 
 
-def test_two_capitals_are_a_keyword() -> None:
-    questions = ["What is AI?", "What is AI?", "Где ИИ?", "Is it so?", "who is ai", "What is 5G in the EU?"]
-    answers = ["Cats sleep.", "AI is a field.", "ИИ — область.", "Cats.", "Cats.", "5G is radio."]
-    expected = [0.0, 1.0, 1.0, 1.0, 1.0, 0.5]
+def test_two_capitals_or_three_letters_are_a_keyword() -> None:
+    questions = [
+        "What is AI?",
+        "What is AI?",
+        "Где ИИ?",
+        "Is it so?",
+        "who is ai",
+        "What is 5G in the EU?",
+        "What is a cup?",
+    ]
+    answers = ["Cats sleep.", "AI is a field.", "ИИ — область.", "Cats.", "Cats.", "5G is radio.", "Cats."]
+    expected = [0.0, 1.0, 1.0, 1.0, 1.0, 0.5, 0.0]
     assert fm.keyword_completeness(questions, answers).tolist() == expected
     assert [claims.keyword_completeness(*pair) for pair in zip(questions, answers, strict=True)] == expected
     assert fm.question_score(questions[:2], answers[:2]).tolist() == [0.0, 1.0]

@@ -136,38 +136,22 @@ PLUGINS: list[tuple[str, str, str]] = [
     ("better=True", "@fm.metric(bounds=(0, 1), better=True)\ndef f(answer: str): ...", "better"),
     ("bounds that fall", "@fm.metric(bounds=(1, 0), better=None)\ndef f(answer: str): ...", "bounds"),
     ("one bound", "@fm.metric(bounds=1, better=None)\ndef f(answer: str): ...", "bounds"),
-    (
-        "a reading against the direction",
-        "@fm.metric(bounds=(0, 1), better='lower', reading=(0.9, 0.5))\ndef f(answer: str): ...",
-        "reading",
-    ),
-    (
-        "a reading without direction",
-        "@fm.metric(bounds=(0, 1), better=None, reading=(0.9, 0.5))\ndef f(answer: str): ...",
-        "direction",
-    ),
+    ("a reading against the direction",
+     "@fm.metric(bounds=(0, 1), better='lower', reading=(0.9, 0.5))\ndef f(answer: str): ...", "reading"),
+    ("a reading without direction",
+     "@fm.metric(bounds=(0, 1), better=None, reading=(0.9, 0.5))\ndef f(answer: str): ...", "direction"),
     ("an option called name", f"{PLAIN}def f(answer: str, *, name: str = ''): ...", "name"),
     ("no column", f"{PLAIN}def f(*, k: int = 1): ...", "column"),
     ("columns of two forms", f"import pyarrow as pa\n{PLAIN}def f(answer: str, reference: pa.Array): ...", "form"),
     ("a column and its alias", f"{PLAIN}def f(answer: str, response: str): ...", "response"),
-    *[
-        (f"columns={declared}", f"@fm.metric(bounds=(0, 1), better=None, columns={declared})\n{function}", name)
-        for declared, function, name in (
-            ({"tools": "t"}, "def f(answer: str): ...", "tools"),
-            ({"Tools": "t"}, "def f(Tools: str): ...", "Tools"),
-            ({"answer": "t"}, "def f(answer: str): ...", "answer"),
-            ({"response": "t"}, "def f(response: str): ...", "response"),
-        )
-    ],
-    (
-        "a column of two kinds",
-        "".join(
-            f"@fm.metric(bounds=(0, 1), better=None, columns={{'area': 'the area'}})\ndef {f}(area: {kind}): ...\n"
-            for f, kind in (("first", "str"), ("second", "float"))
-        ),
-        "area",
-    ),
-]
+    *[(f"columns={declared}", f"@fm.metric(bounds=(0, 1), better=None, columns={declared})\n{function}", name)
+     for declared, function, name in (({"tools": "t"}, "def f(answer: str): ...", "tools"),
+      ({"Tools": "t"}, "def f(Tools: str): ...", "Tools"), ({"answer": "t"}, "def f(answer: str): ...", "answer"),
+      ({"response": "t"}, "def f(response: str): ...", "response"))],
+    ("a column of two kinds",
+     "".join(f"@fm.metric(bounds=(0, 1), better=None, columns={{'area': 'the area'}})\ndef {f}(area: {kind}): ...\n"
+      for f, kind in (("first", "str"), ("second", "float"))), "area"),
+]  # fmt: skip
 """Files of metrics: what is wrong, the text after the import, and what the message names."""
 
 RETURNED = [
@@ -317,58 +301,34 @@ BAD_LISTS = ["[sic] Paris", '["a"', "[1, 2]", "['a''b']", "[" * 100_000, '[{"a":
 ERRORS: list[tuple[Any, ...]] = [
     # names
     *[(f"name {name[:30]}", scored(name, **ROWS), UnknownNameError, *said) for name, *said in NAMES_MEANT],
-    *[
-        (f"attribute {name}", lambda name=name: getattr(fm, name), AttributeError, first)
-        for name, first in (
-            *(("token_fl", "token_f1"), ("f1", "token_f1"), ("rouge1", "rouge"), ("ROUGE", "rouge")),
-            *(("summarise", "summarize"), ("bert_score", "fm.models.bert_score"), ("faithfulness", "supported_claims")),
-        )
-    ],
+    *[(f"attribute {name}", lambda name=name: getattr(fm, name), AttributeError, first)
+     for name, first in (*(("token_fl", "token_f1"), ("f1", "token_f1"), ("rouge1", "rouge"), ("ROUGE", "rouge")),
+      *(("summarise", "summarize"), ("bert_score", "fm.models.bert_score"), ("faithfulness", "supported_claims")))],
     ("twice", scored("token_f1,TokenF1", **ROWS), OptionError, "token_f1"),
     ("two of a name", scored("token_f1(name='f1'),squad_f1(name='f1')", **ROWS), OptionError, "f1", "squad_f1"),
     ("compare: two metrics of a name", two_meanings(fm.compare), OptionError, "f1"),
     ("summarize: two metrics of a name", two_meanings(fm.summarize), ColumnError, "f1"),
-    *[
-        (f"{name}: a metric under another name", own_names(ask), UnknownNameError, "f1")
-        for name, ask in (
-            ("compare", lambda path: fm.compare([path, path], metrics="token_f1")),
-            ("worst_rows", lambda path: fm.worst_rows(path, "token_f1")),
-            ("gate", lambda path: fm.gate(path, "Token_F1 >= 0")),
-            ("gate of a drop", lambda path: fm.gate(path, "token_f1.drop <= 0", baseline=path)),
-        )
-    ],
+    *[(f"{name}: a metric under another name", own_names(ask), UnknownNameError, "f1")
+     for name, ask in (("compare", lambda path: fm.compare([path, path], metrics="token_f1")),
+      ("worst_rows", lambda path: fm.worst_rows(path, "token_f1")),
+      ("gate", lambda path: fm.gate(path, "Token_F1 >= 0")),
+      ("gate of a drop", lambda path: fm.gate(path, "token_f1.drop <= 0", baseline=path)))],
     ("keep: a name of a score", of_file("token_f1(name='b')", {**ROWS, "b": 1}, keep=["b"]), OptionError, "b"),
-    (
-        "keep: a name of counts",
-        of_file(
-            "response_exact_match_rate", {"question": "q", "answer": "a", "repeats.answer": 1}, keep="repeats.answer"
-        ),
-        OptionError,
-        "repeats.answer",
-    ),
-    (
-        "keep: words of a score",
-        lambda: fm.score({**ROWS, "verdict_word": ["a"]}, "verdict", keep="verdict_word"),
-        OptionError,
-        "verdict_word",
-    ),
-    (
-        "statistics: total",
-        lambda: fm.summarize({"own": [1.0]}, statistics={"own": ["total"]}),
-        UnknownNameError,
-        "total",
-    ),
+    ("keep: a name of counts",
+     of_file("response_exact_match_rate", {"question": "q", "answer": "a", "repeats.answer": 1}, keep="repeats.answer"),
+     OptionError, "repeats.answer"),
+    ("keep: words of a score", lambda: fm.score({**ROWS, "verdict_word": ["a"]}, "verdict", keep="verdict_word"),
+     OptionError, "verdict_word"),
+    ("statistics: total", lambda: fm.summarize({"own": [1.0]}, statistics={"own": ["total"]}), UnknownNameError,
+     "total"),
     ("statistics: p100.1", lambda: fm.summarize({"own": [2.0]}, statistics={"own": ["p100.1"]}), UnknownNameError),
     # options
-    *[
-        (f"{way} {spec[:50]!r}", lambda ask=ask, spec=spec: ask(spec), OptionError, *said)
-        for way, ask, specs in (
-            ("score", lambda spec: fm.score(ROWS, [spec]), SPECS),
-            ("rank", lambda spec: fm.rank(RUN, JUDGED, [spec]), SPECS[:12]),
-        )
-        for spec, *said in specs
-    ],
+    *[(f"{way} {spec[:50]!r}", lambda ask=ask, spec=spec: ask(spec), OptionError, *said)
+     for way, ask, specs in (("score", lambda spec: fm.score(ROWS, [spec]), SPECS),
+      ("rank", lambda spec: fm.rank(RUN, JUDGED, [spec]), SPECS[:12])) for spec, *said in specs],
     *[(" ".join(words.split())[:60], lambda words=words: command(words), 2, said) for words, said in COMMANDS],
+    ("the first of two phrases", lambda: fm.scorer("abstained(phrases=['i (know', 'no idea'])"), OptionError, "phrase",
+     "i (know"),
     ("pronoun_score: of another", lambda: fm.pronoun_score(["a"], topic_threshold=0.2), UnknownNameError),
     ("json_valid: $ref", lambda: fm.json_valid(["1"], schema={"$ref": "https://a.org/b"}), OptionError, "schema"),
     ("rouge: types", lambda: fm.rouge(["a"], ["a"], types=["rouge0"]), UnknownNameError, "rouge0"),
@@ -377,25 +337,15 @@ ERRORS: list[tuple[Any, ...]] = [
     ("embedding_geometry: metric", lambda: fm.embedding_geometry([[1.0]], metric="taxi"), OptionError, "metric"),
     ("embedder", lambda: fm.score(ROWS, "answer_length", embedder={}), OptionError, "embedder"),
     ("nearest: k", lambda: fm.vectors.nearest(np.eye(3), k=10**9), OptionError, "k"),
-    *[
-        (f"tokenizer {name!r}", lambda name=name: fm.metrics.tokenizer(name), OptionError)
-        for name in ("plain", "char", "Upper", "1", "a b", "")
-    ],
+    *[(f"tokenizer {name!r}", lambda name=name: fm.metrics.tokenizer(name), OptionError)
+     for name in ("plain", "char", "Upper", "1", "a b", "")],
     ("verdict: no thresholds", lambda: fm.score(ROWS, f"verdict(fitted={str(written(Path()))!r})"), OptionError),
     ("verdict: a column", lambda: fm.verdict(["q"], ["a"], [["c"]], fitted="mine.toml"), OptionError, "fm.score"),
-    *[
-        (f"prices {at}", lambda prices=prices: fm.score(TOKENS, "cost", prices=prices), error, *said)
-        for at, (prices, error, *said) in enumerate(
-            [
-                *[(None, OptionError, "prices="), (PRICES, OptionError, "model"), (3, OptionError, "prices")],
-                *[
-                    ({"a": {"input": 1}}, FileFormatError, "a"),
-                    ({"a": {"input": -1, "output": 1}}, FileFormatError, "a"),
-                ],
-                ({"a": {"input": 1, "output": 1, "cached": 1}}, FileFormatError, "cached"),
-            ]
-        )
-    ],
+    *[(f"prices {at}", lambda prices=prices: fm.score(TOKENS, "cost", prices=prices), error, *said)
+     for at, (prices, error, *said) in enumerate([*[(None, OptionError, "prices="), (PRICES, OptionError, "model"),
+        (3, OptionError, "prices")],
+       *[({"a": {"input": 1}}, FileFormatError, "a"), ({"a": {"input": -1, "output": 1}}, FileFormatError, "a")],
+       ({"a": {"input": 1, "output": 1, "cached": 1}}, FileFormatError, "cached")])],
     ("token_f1: option", lambda: fm.token_f1(["a"], ["a"], nonsense=1), UnknownNameError, "nonsense"),
     ("token_f1: threads", lambda: fm.token_f1(["a"], ["a"], threads=0), OptionError, "threads", "0"),
     ("token_f1: no columns", fm.token_f1, TypeError, "answer", "reference"),
@@ -403,203 +353,89 @@ ERRORS: list[tuple[Any, ...]] = [
     # columns
     ("lists: unknown", lambda: fm.score(ROWS, "token_f1", lists="golt"), UnknownNameError, "golt"),
     ("lists: ids", lambda: fm.score({**ROWS, "id": [1]}, "answer_words", lists="id"), OptionError, "lists"),
-    *[
-        (
-            f"lists of {text[:20]}",
-            lambda text=text: fm.score(ROWS | {"reference": [text]}, "token_f1", lists="reference"),
-            InputError,
-            "reference",
-        )
-        for text in BAD_LISTS
-    ],
-    (
-        "lists in a file",
-        of_file(
-            "token_f1", {"answer": "a", "reference": '["a"]'}, {"answer": "a", "reference": "[1]"}, lists="reference"
-        ),
-        InputError,
-        "line 2",
-        "reference",
-    ),
-    (
-        "ids in a text",
-        scored("reciprocal_rank", retrieved_ids=["['a' 'b']"], relevant_ids=[["a"]]),
-        ColumnError,
-        "retrieved_ids",
-    ),
-    (
-        "two texts for one",
-        scored("exact_match", answer=[["a"], ["a", "b"]], reference=["a", "a"]),
-        InputError,
-        "row 1",
-        "answer",
-    ),
-    *[
-        (f"lengths: {name}", lambda name=name: getattr(fm, name)(["a", "b"], ["a"]), ColumnError, "answer", "reference")
-        for name in ("token_f1", "chrf", "corpus_bleu", "rouge")
-    ],
-    *[
-        (f"no text: {column}"[:40], lambda column=column: fm.token_f1(column, ["a", "b"]), ColumnError, "answer")
-        for column in ("one string", [{"a": 1}, {"a": 2}], [b"\xff", b"a"])
-    ],
-    *[
-        (
-            f"no flag: {odd}",
-            lambda odd=odd: fm.correct_abstention(["a", "a"], odd),
-            InputError,
-            "answerable",
-            f"row {at}",
-        )
-        for odd, at in (([1, 2], 1), ([0.5, 1.0], 0), ([-1, 0], 0), ([math.inf, 0.0], 0))
-    ],
-    *[
-        (f"no amount: {column}", lambda column=column: fm.prompt_tokens(column), ColumnError, "prompt_tokens")
-        for column in (["a"], [["a"]], [[[1]]])
-    ],
-    *[
-        (
-            f"no amount in a file: {value}",
-            of_file("total_tokens", {"total_tokens": 1}, {"total_tokens": value}),
-            FileFormatError,
-            "line 2",
-            "total_tokens",
-        )
-        for value in ("many", [["7"]], {"a": 1}, True, ["many"], [True])
-    ],
-    (
-        "ids of contexts: 2",
-        lambda: fm.citation_precision(["A."] * 2, [["A"]] * 2, [["a"], ["a", "b"]]),
-        ColumnError,
-        "context_ids",
-        "row 1",
-    ),
-    (
-        "ids of contexts: 0",
-        lambda: fm.citation_precision(["A."] * 2, [["A"]] * 2, [["a"], []]),
-        ColumnError,
-        "context_ids",
-        "row 1",
-    ),
+    *[(f"lists of {text[:20]}", lambda text=text: fm.score(ROWS | {"reference": [text]}, "token_f1", lists="reference"),
+      InputError, "reference") for text in BAD_LISTS],
+    ("lists in a file",
+     of_file("token_f1", {"answer": "a", "reference": '["a"]'}, {"answer": "a", "reference": "[1]"}, lists="reference"),
+     InputError, "line 2", "reference"),
+    ("ids in a text", scored("reciprocal_rank", retrieved_ids=["['a' 'b']"], relevant_ids=[["a"]]), ColumnError,
+     "retrieved_ids"),
+    ("two texts for one", scored("exact_match", answer=[["a"], ["a", "b"]], reference=["a", "a"]), InputError, "row 1",
+     "answer"),
+    *[(f"lengths: {name}", lambda name=name: getattr(fm, name)(["a", "b"], ["a"]), ColumnError, "answer", "reference")
+     for name in ("token_f1", "chrf", "corpus_bleu", "rouge")],
+    *[(f"no text: {column}"[:40], lambda column=column: fm.token_f1(column, ["a", "b"]), ColumnError, "answer")
+     for column in ("one string", [{"a": 1}, {"a": 2}], [b"\xff", b"a"])],
+    *[(f"no flag: {odd}", lambda odd=odd: fm.correct_abstention(["a", "a"], odd), InputError, "answerable", f"row {at}")
+      for odd, at in (([1, 2], 1), ([0.5, 1.0], 0), ([-1, 0], 0), ([math.inf, 0.0], 0))],
+    *[(f"no amount: {column}", lambda column=column: fm.prompt_tokens(column), ColumnError, "prompt_tokens")
+     for column in (["a"], [["a"]], [[[1]]])],
+    *[(f"no amount in a file: {value}", of_file("total_tokens", {"total_tokens": 1}, {"total_tokens": value}),
+      FileFormatError, "line 2", "total_tokens") for value in ("many", [["7"]], {"a": 1}, True, ["many"], [True])],
+    ("ids of contexts: 2", lambda: fm.citation_precision(["A."] * 2, [["A"]] * 2, [["a"], ["a", "b"]]), ColumnError,
+     "context_ids", "row 1"),
+    ("ids of contexts: 0", lambda: fm.citation_precision(["A."] * 2, [["A"]] * 2, [["a"], []]), ColumnError,
+     "context_ids", "row 1"),
     ("ids of contexts: text", lambda: fm.citation_precision(["A."], [["A"]], ["a"]), ColumnError, "context_ids"),
     ("choices", lambda: fm.choice_match(["B"], ["B"], [{"x": [1], "y": "b"}]), ColumnError, "choices"),
     ("grades of groups", lambda: fm.retrieval_recall([["a"]], [[["a"]]], [[1]]), ColumnError),
     ("evidence: lengths", lambda: grounding_evidence(["a"], [["b"], ["c"]]), ColumnError, "1", "2"),
     ("exact_match_rate: lengths", lambda: exact_match_rate(["a", "b"], [1, 2, 3]), ColumnError, "2", "3"),
-    (
-        "compare: a metric of all rows",
-        lambda: fm.compare([repeated_scores()] * 2, metrics=REPEATED),
-        ColumnError,
-        REPEATED,
-    ),
-    *[
-        (f"vectors {at}", lambda call=call: call(), ColumnError, *said)
-        for at, (call, *said) in enumerate(
-            [
-                (lambda: fm.semantic_similarity(VECTOR, [[1.0, 2.0, 3.0]]), "answer_embedding", "reference_embedding"),
-                (lambda: fm.semantic_similarity(pa.array([[]], pa.list_(pa.float32())), [[1.0]]), "answer_embedding"),
-                (lambda: fm.semantic_similarity(VECTOR, [[[1.0, 0.0, 0.0]]]), "reference_embedding", "3"),
-                (lambda: fm.semantic_similarity(VECTOR, [[[1.0, 0.0], [1.0]]]), "row 1"),
-                (lambda: fm.semantic_similarity([[1.0, 2.0]] * 2, [[1.0, 2.0], [1.0]]), "reference_embedding", "row 1"),
-                (lambda: fm.semantic_similarity(VECTOR, [[["a"]]]), "reference_embedding"),
-                (lambda: fm.semantic_similarity([[[1.0, 0.0]]], VECTOR), "answer_embedding"),
-                (lambda: fm.semantic_similarity(["a"], [[1.0]]), "answer_embedding"),
-                (lambda: fm.embedding_geometry([[1.0, 2.0], [1.0]]), "row 1"),
-                (scored("semantic_similarity", answer=["a"], reference=["a"]), "answer_embedding"),
-                (scored("semantic_similarity", answer=["a"]), "answer_embedding"),
-            ]
-        )
-    ],
-    *[
-        (
-            f"vectors in a file: {value}",
-            of_file(
-                "semantic_similarity",
-                {"answer_embedding": [1.0], "reference_embedding": [[1.0], [2.0]]},
-                {"answer_embedding": [1.0], "reference_embedding": value},
-            ),
-            FileFormatError,
-            "line 2",
-            "reference_embedding",
-        )
-        for value in ("x", [["x"]], [[1.0], 2.0], {"a": 1}, [[[1.0]]])
-    ],
-    *[
-        (f"{name} without its columns", scored([name, "answer_rate"], answer=["a"]), ColumnError, name, *WITHOUT_LABEL)
-        for name in ("correct_abstention", "abstention_f1")
-    ],
+    ("compare: a metric of all rows", lambda: fm.compare([repeated_scores()] * 2, metrics=REPEATED), ColumnError,
+     REPEATED),
+    *[(f"vectors {at}", lambda call=call: call(), ColumnError, *said)
+     for at, (call, *said) in enumerate([(lambda: fm.semantic_similarity(VECTOR, [[1.0, 2.0, 3.0]]), "answer_embedding",
+        "reference_embedding"),
+       (lambda: fm.semantic_similarity(pa.array([[]], pa.list_(pa.float32())), [[1.0]]), "answer_embedding"),
+       (lambda: fm.semantic_similarity(VECTOR, [[[1.0, 0.0, 0.0]]]), "reference_embedding", "3"),
+       (lambda: fm.semantic_similarity(VECTOR, [[[1.0, 0.0], [1.0]]]), "row 1"),
+       (lambda: fm.semantic_similarity([[1.0, 2.0]] * 2, [[1.0, 2.0], [1.0]]), "reference_embedding", "row 1"),
+       (lambda: fm.semantic_similarity(VECTOR, [[["a"]]]), "reference_embedding"),
+       (lambda: fm.semantic_similarity([[[1.0, 0.0]]], VECTOR), "answer_embedding"),
+       (lambda: fm.semantic_similarity(["a"], [[1.0]]), "answer_embedding"),
+       (lambda: fm.embedding_geometry([[1.0, 2.0], [1.0]]), "row 1"),
+       (scored("semantic_similarity", answer=["a"], reference=["a"]), "answer_embedding"),
+       (scored("semantic_similarity", answer=["a"]), "answer_embedding")])],
+    *[(f"vectors in a file: {value}",
+      of_file("semantic_similarity", {"answer_embedding": [1.0], "reference_embedding": [[1.0], [2.0]]},
+       {"answer_embedding": [1.0], "reference_embedding": value}), FileFormatError, "line 2", "reference_embedding")
+     for value in ("x", [["x"]], [[1.0], 2.0], {"a": 1}, [[[1.0]]])],
+    *[(f"{name} without its columns", scored([name, "answer_rate"], answer=["a"]), ColumnError, name, *WITHOUT_LABEL)
+     for name in ("correct_abstention", "abstention_f1")],
     ("correct_abstention of one column", lambda: fm.correct_abstention(["a"]), TypeError, *WITHOUT_LABEL),
     ("total_tokens of one column", scored("total_tokens", prompt_tokens=[1]), ColumnError, "completion_tokens"),
     ("total_tokens()", lambda: fm.total_tokens(prompt_tokens=[1]), TypeError, "completion_tokens"),
-    (
-        "cost of no tokens",
-        lambda: fm.score({"answer": ["x"]}, "cost", prices=PRICES),
-        ColumnError,
-        "cost",
-        "prompt_tokens",
-    ),
+    ("cost of no tokens", lambda: fm.score({"answer": ["x"]}, "cost", prices=PRICES), ColumnError, "cost",
+     "prompt_tokens"),
     ("a wide table", scored("token_f1", **{f"c{k}": [1] for k in range(500)}, answer=["a"]), ColumnError, "reference"),
-    *[
-        (f"calls {at}", of_calls(json.dumps([one])), InputError, "row 1", "tool_calls")
-        for at, one in enumerate(UNKNOWN_CALLS)
-    ],
+    *[(f"calls {at}", of_calls(json.dumps([one])), InputError, "row 1", "tool_calls")
+     for at, one in enumerate(UNKNOWN_CALLS)],
     *[(f"no calls {at}", of_calls(one), InputError, "row 1", "tool_calls") for at, one in enumerate(WRONG_CALLS)],
     # metrics of one's own
-    *[
-        (
-            f"plugin: {name}",
-            lambda text=text: plugin(text),
-            PluginError,
-            said,
-        )
-        for name, text, said in PLUGINS
-    ],
+    *[(f"plugin: {name}", lambda text=text: plugin(text), PluginError, said) for name, text, said in PLUGINS],
     ("plugin: a near name", near_name, UnknownNameError, "own_overlap"),
     ("plugin: absent", lambda: fm.metrics.load_plugin("absent.py"), PluginError, "absent.py"),
     ("plugin: a folder", lambda: fm.metrics.load_plugin("."), PluginError),
-    (
-        "plugin: no text",
-        lambda: (Path("mine.py").write_bytes(b"\xff"), fm.metrics.load_plugin("mine.py")),
-        PluginError,
-        "mine.py",
-    ),
-    *[
-        (f"score {how}: {what}", lambda how=how, what=what: own_score(how, what), PluginError, said)
-        for how, what, said in RETURNED
-    ],
+    ("plugin: no text", lambda: (Path("mine.py").write_bytes(b"\xff"), fm.metrics.load_plugin("mine.py")), PluginError,
+     "mine.py"),
+    *[(f"score {how}: {what}", lambda how=how, what=what: own_score(how, what), PluginError, said)
+     for how, what, said in RETURNED],
     *[(f"tokens {one}", lambda one=one: tokenizer(one), PluginError, "odd") for one in ("ab", [1], None)],
     # fitted scores
-    *[
-        (f"fitted file {text[:40]!r}", lambda text=text: fitted_text(text), FileFormatError, "mine.toml")
-        for text in (
-            *("format = 3\nfastmetrics = '9.1'", "format = 1\nkind = 'boosting'", "", "format = 2", "format = ", "\0"),
-        )
-    ],
-    *[
-        (
-            f"fitted: {new[:40]}",
-            lambda old=old, new=new: fitted(old, new),
-            OptionError if old.startswith("name") else FileFormatError,
-            said,
-        )
-        for old, new, said in CHANGES
-    ],
+    *[(f"fitted file {text[:40]!r}", lambda text=text: fitted_text(text), FileFormatError, "mine.toml")
+     for text in (*("format = 3\nfastmetrics = '9.1'", "format = 1\nkind = 'boosting'", "", "format = 2", "format = ",
+       "\0"),)],
+    *[(f"fitted: {new[:40]}", lambda old=old, new=new: fitted(old, new),
+      OptionError if old.startswith("name") else FileFormatError, said) for old, new, said in CHANGES],
     ("fitted: no file", scored("none.toml", **ROWS), FileFormatError, "none.toml"),
     ("fitted: an option", lambda: fm.score(ROWS, f"{written(Path())}(k=3)"), UnknownNameError, "k"),
     ("fitted: a name", lambda: fm.score(ROWS, f"{written(Path())}(name='token_f1')"), OptionError, "name"),
     ("fitted: two of a name", two_fitted, OptionError, "mine"),
     ("fitted: no column of scores", lambda: fm.score(ROWS, str(written(Path()))), ColumnError, "judge_x"),
-    (
-        "fitted: no reference",
-        lambda: fm.score({"answer": ["a"], "judge_x": [1.0]}, str(written(Path()))),
-        ColumnError,
-        "reference",
-    ),
-    (
-        "fitted: scores as text",
-        lambda: fm.score({**ROWS, "judge_x": ["good"]}, str(written(Path()))),
-        ColumnError,
-        "judge_x",
-    ),
-]
+    ("fitted: no reference", lambda: fm.score({"answer": ["a"], "judge_x": [1.0]}, str(written(Path()))), ColumnError,
+     "reference"),
+    ("fitted: scores as text", lambda: fm.score({**ROWS, "judge_x": ["good"]}, str(written(Path()))), ColumnError,
+     "judge_x"),
+]  # fmt: skip
 
 test_errors = errors_of(ERRORS)

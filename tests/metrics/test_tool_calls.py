@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError
-from tests.metrics.test_errors import UNKNOWN_CALLS
 from tests.reference import tool_calls as reference
 from tests.support.goldens import tables
 
@@ -34,148 +32,6 @@ def test_items_and_what_logs_put_around_calls(value: Any, calls: list[tuple[str,
     assert fm.tool_call_count(made).tolist() == [len(calls)] * 2
     found = fm.tool_call_match(made, [json.dumps(expected), json.dumps([*expected, "other"])])
     assert found.tolist() == [1.0, 0.0]
-
-
-def _openai(calls: Any) -> Any:
-    called = [
-        {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
-        for n, (name, given) in enumerate(calls)
-    ]
-    return {"role": "assistant", "content": None, "tool_calls": called}
-
-
-def _blocks(**fields: Any) -> Any:
-    """A maker of messages whose blocks are calls, of ``fields`` that format name, arguments and id."""
-    return lambda calls: [
-        {key: make(name, given, f"t{n}") for key, make in fields.items()} for n, (name, given) in enumerate(calls)
-    ]
-
-
-def _is(value: str) -> Any:
-    return lambda *_: value
-
-
-NAME, GIVEN, ID = (lambda name, given, id: name), (lambda name, given, id: given), (lambda name, given, id: id)
-WRITTEN = lambda name, given, id: json.dumps(given)  # noqa: E731
-MAKERS: list[Any] = [
-    lambda calls: [_openai(calls)],
-    lambda calls: [
-        {"role": "assistant", "content": None, "function_call": {"name": name, "arguments": json.dumps(given)}}
-        for name, given in calls
-    ],
-    _blocks(type=_is("function_call"), name=NAME, arguments=WRITTEN, call_id=ID),
-    lambda calls: [
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "text", "text": "So."},
-                *_blocks(type=_is("tool_use"), id=ID, name=NAME, input=GIVEN)(calls),
-            ],
-        }
-    ],
-    lambda calls: [
-        {"role": "model", "parts": [{"functionCall": {"name": name, "args": given}} for name, given in calls]}
-    ],
-    lambda calls: [
-        {
-            "role": "assistant",
-            "content": [
-                {"toolUse": {"toolUseId": f"t{n}", "name": name, "input": given}}
-                for n, (name, given) in enumerate(calls)
-            ],
-        }
-    ],
-    lambda calls: [
-        {
-            "role": "assistant",
-            "content": _blocks(type=_is("tool-call"), toolCallId=ID, toolName=NAME, input=GIVEN)(calls),
-        }
-    ],
-    lambda calls: [
-        {
-            "role": "assistant",
-            "content": _blocks(type=_is("tool-call"), toolCallId=ID, toolName=NAME, args=GIVEN)(calls),
-        }
-    ],
-    lambda calls: [
-        {
-            "type": "ai",
-            "content": _blocks(type=_is("tool_use"), id=ID, name=NAME, input=GIVEN)(calls),
-            "tool_calls": _blocks(type=_is("tool_call"), id=ID, name=NAME, args=GIVEN)(calls),
-        }
-    ],
-    lambda calls: [
-        {"role": "assistant", "additional_kwargs": _openai(calls), "blocks": [{"block_type": "text", "text": "So."}]}
-    ],
-    lambda calls: [
-        {
-            "kind": "response",
-            "parts": _blocks(part_kind=_is("tool-call"), tool_name=NAME, args=WRITTEN, tool_call_id=ID)(calls),
-        }
-    ],
-    lambda calls: [
-        {"type": "tool_call_item", "raw_item": item}
-        for item in _blocks(type=_is("function_call"), name=NAME, arguments=WRITTEN, call_id=ID)(calls)
-    ],
-    lambda calls: [
-        {"role": "tool_call", "content": json.dumps({"name": name, "arguments": given})} for name, given in calls
-    ],
-    lambda calls: [
-        {"from": "function_call", "value": json.dumps({"name": name, "arguments": given})} for name, given in calls
-    ],
-    lambda calls: [
-        {
-            "role": "assistant",
-            "content": "".join(
-                f"<tool_call>{json.dumps({'name': name, 'arguments': given})}</tool_call>" for name, given in calls
-            ),
-        }
-    ],
-]
-
-
-def _conversations(rng: random.Random, count: int) -> list[tuple[Any, Any, bool]]:
-    """Conversations with the calls that they hold, and whether they are of a shape that nobody knows."""
-    made = []
-    for number in range(count):
-        messages: list[Any] = [{"role": "system", "content": "Be short."}]
-        truth: list[Any] = []
-        for _ in range(rng.randint(1, 3)):
-            calls = [
-                (rng.choice(["add", "search", "read"]), {"x": rng.choice([1, 2.0, "é", [1], None])})
-                for _ in range(rng.randint(0, 3))
-            ]
-            messages.append({"role": "user", "content": "1 + 1?"})
-            messages += MAKERS[(number + len(messages)) % len(MAKERS)](calls) if calls else []
-            messages.append({"role": "tool", "tool_call_id": "c0", "content": "2"})
-            messages.append({"role": "assistant", "content": "It is 2."})
-            truth += [{"name": name, "arguments": given} for name, given in calls]
-        is_unknown = rng.random() < 0.1
-        if is_unknown:
-            messages.insert(rng.randrange(len(messages)), rng.choice(UNKNOWN_CALLS[:-1]))
-        made.append((messages, truth, is_unknown))
-    return made
-
-
-def test_made_conversations_have_the_calls_that_they_were_made_with(tmp_path: Path) -> None:
-    rows = _conversations(random.Random(3), 200)
-    path, output = tmp_path / "rows.jsonl", tmp_path / "scores.parquet"
-    path.write_text(
-        "".join(
-            json.dumps({"id": n, "messages": json.dumps(messages), "expected_tool_calls": json.dumps(truth)}) + "\n"
-            for n, (messages, truth, _) in enumerate(rows)
-        )
-    )
-    files = fm.tables.FileSettings(on_error="skip")
-    columns = {"tool_calls": "messages"}
-    fm.score(path, "tool_call_match,tool_call_count", output=output, columns=columns, files=files, keep=["id"])
-    known = {n: float(len(truth)) for n, (_, truth, is_unknown) in enumerate(rows) if not is_unknown}
-    assert 160 < len(known) < 195
-    scored = pq.read_table(output)
-    assert dict(zip(scored["id"].to_pylist(), scored["tool_call_count"].to_pylist(), strict=True)) == known
-    assert set(scored["tool_call_match"].to_pylist()) == {1.0}
-    rejected = [json.loads(line) for line in (tmp_path / "scores.parquet.rejects.jsonl").read_text().splitlines()]
-    assert len(rejected) == len(rows) - len(known)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

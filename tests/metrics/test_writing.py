@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.json
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -20,7 +18,6 @@ from fastmetrics.metrics import writing as metrics
 from fastmetrics.metrics.metric import REGISTRY
 from tests.reference import writing
 from tests.support import made_prose, strategies
-from tests.support.program import jsonl, program
 
 PIECES = [
     *("However", "for example", "as a result", "it", "They", "he", "cat", "cats", "weather", "nice", "the", "of", "is"),
@@ -296,22 +293,6 @@ def test_word_lists_note_answers_in_other_scripts(tmp_path: Any) -> None:
     assert list(fm.summarize(fm.score(rows, [own])).notes) == []
     (note,) = fm.summarize(fm.score({"answer": ["Кошка спит."]}, "coherence(language='en')")).notes
     assert "a script other than Latin, and the word lists are English;" in note
-
-
-@pytest.mark.parametrize("rows", [0, 1, 2, 5])
-def test_options_work_from_files_and_the_program(tmp_path: Any, rows: int) -> None:
-    made = made_prose.rows(5, seed=2)[:rows]
-    table = pa.table(
-        {"question": pa.array([q for q, _ in made], pa.string()), "answer": pa.array([a for _, a in made], pa.string())}
-    )
-    spec = "overall_quality(topic_threshold=0.2,length_ratio=3,tokenizer='ascii_words')"
-    expected = fm.score(table, [spec])[0].to_pylist()
-    path = jsonl(tmp_path / "t.jsonl", *table.to_pylist())
-    done = program("score", path, "-o", tmp_path / "o.jsonl", "-m", spec)
-    if rows:
-        assert (done.code, done.err) == (0, "")
-        found = pa.json.read_json(tmp_path / "o.jsonl")[-1].to_pylist()
-        assert found == expected
 
 
 def test_weights_by_name_and_repetition_by_tokens() -> None:

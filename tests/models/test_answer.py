@@ -295,7 +295,7 @@ def test_class_with_the_methods_of_a_bot_is_a_bot(tmp_path):
 def test_answers_of_a_changed_function_are_not_reused(tmp_path):
     path, store = jsonl(tmp_path / "q.jsonl", {"id": 1, "question": "why?"}), tmp_path / "s.sqlite"
     for text in ("first", "first", "second"):
-        (tmp_path / "bot.py").write_text(f"def bot(question):\n    return '{text}'\n")
+        (tmp_path / "bot.py").write_text(f"SAID = '{text}'\ndef bot(question):\n    return SAID\n")
         command = ["answer", path, "-o", tmp_path / "o.jsonl", "--bot", f"{tmp_path}/bot.py:bot", "--store", store]
         assert program(*command, "--overwrite").code == 0
         assert json.loads((tmp_path / "o.jsonl").read_text())["answer"] == text

@@ -15,6 +15,7 @@ ROWS = {"question": ["q", "q"], "answer": ["a", "b"], "reference": ["a", "a"]}
 JUDGES = ("judge_answer_faithfulness", "judge_answer_relevance", "judge_correctness", "judge_e2e")
 DECLARED: dict[str, Any] = {"spec": "x", "better": "lower", "bounds": [0, 1], "statistics": []}
 DECLARED |= {"labels": {}, "reading": None}
+COUNTS: dict[str, Any] = {"labelled": 5, "inputs": [{"name": "x", "shares": [1.0], "counts": [1, 2]}]}
 
 
 def stored(**metadata: Any) -> pa.Table:
@@ -33,22 +34,16 @@ ERRORS: list[tuple[Any, ...]] = [
     ("suite: no column", lambda: fm.score({"answer": ["a"]}, suites="tier1"), ColumnError, "tier1", "retrieved_ids"),
     ("suite: option", lambda: fm.score(ROWS, suites="tier2(tokeniser='unicode')"), UnknownNameError, "tokenizer"),
     ("suite: value", lambda: fm.score(ROWS, suites="tier2(tokenizer='words')"), OptionError, "tokenizer", "words"),
-    (
-        "scorer: a metric of all rows",
-        lambda: fm.scorer("response_exact_match_rate")(pa.table(ROWS)),
-        OptionError,
-        "response_exact_match_rate",
-    ),
-    *[
-        (f"{name} beyond", lambda name=name: fm.score({name: [None, 5.5]}, name), InputError, name, "5.5")
-        for name in JUDGES
-    ],
+    ("scorer: a metric of all rows", lambda: fm.scorer("response_exact_match_rate")(pa.table(ROWS)), OptionError,
+     "response_exact_match_rate"),
+    *[(f"{name} beyond", lambda name=name: fm.score({name: [None, 5.5]}, name), InputError, name, "5.5")
+     for name in JUDGES],
     ("two declarations", turned, OptionError, "declared.own.better", "lower", "higher"),
-    *[
-        (f"declared: {said}", lambda said=said: fm.gate(stored(declared=said), "own >= 0"), FileFormatError)
-        for said in (7, [], {"own": 7}, {"own": {}}, {"own": {**DECLARED, "better": "lowr"}}, {"own": None})
-    ],
+    *[(f"declared: {said}", lambda said=said: fm.gate(stored(declared=said), "own >= 0"), FileFormatError)
+     for said in (7, [], {"own": 7}, {"own": {}}, {"own": {**DECLARED, "better": "lowr"}}, {"own": None})],
+    *[(f"drift: {entry}", lambda entry=entry: fm.summarize(stored(drift={"mine": entry})), FileFormatError)
+     for entry in (COUNTS, {"labelled": "five", "inputs": []}, {"inputs": []}, [])],
     ("cautions", lambda: fm.summarize(stored(cautions={"own": [1]})), FileFormatError, "cautions"),
-]
+]  # fmt: skip
 
 test_errors = errors_of(ERRORS)

@@ -166,10 +166,6 @@ def test_scores_of_a_judge_are_in_no_other_suite(tmp_path):
     assert pq.read_table(tmp_path / "o.parquet")["judge_e2e"].to_pylist() == JUDGED["judge_e2e"]
 
 
-def test_unknown_suites_suggest_the_nearest(tmp_path):
-    assert "tier0, tier1, tier2, tier3" in " ".join(program("score", "--help").out.replace("│", " ").split())
-
-
 def test_options_of_a_suite_are_those_of_its_metrics():
     requested = ScoreRequest(suites=["tier2(tokenizer='unicode', against='first')"])
     made = [score.name for score in plan(["question", "answer", "reference", "answer_embedding"], requested).scores]

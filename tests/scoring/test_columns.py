@@ -18,10 +18,8 @@ import fastmetrics as fm
 from fastmetrics.base.arrays import as_lists
 from fastmetrics.base.column_names import COLUMNS, fitting_names, passed_over, resolve
 from fastmetrics.base.errors import ColumnError, FileFormatError, OptionError, OutputError
-from fastmetrics.base.presets import presets
 from fastmetrics.engines import run
 from fastmetrics.scoring.score import score
-from fastmetrics.tables.encoders import undefined_as_null
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import OutputWriter, read_metadata
 from fastmetrics.tables.readers import cell_bytes
@@ -71,15 +69,6 @@ def test_another_case_of_the_name_is_ambiguous():
         for present in ([name, name.upper()], [name.upper(), name]):
             with pytest.raises(ColumnError, match=f"^columns '{name}' and '{name.upper()}' both match '{name}'; "):
                 resolve(present)
-
-
-def test_preset_resolves_all_columns():
-    for schema in ("ragas", "mlflow", "hf", "autorag"):  # those of plain columns
-        preset = presets()[schema].columns
-        present = [*preset.values(), *(name for name in preset if name not in preset.values())]
-        assert {name: yours for name, yours in resolve(present, schema=schema).items() if name in preset} == dict(
-            preset
-        )
 
 
 @given(present=st.lists(st.sampled_from([*COLUMNS, *(alias for _, alias in ALIASES), "x"]), unique=True, max_size=8))
@@ -313,17 +302,6 @@ def test_numbers_of_the_user_stay_as_they_were(tmp_path, name, type_):
     table = pa.ipc.open_file(made).read_all() if name == "o.arrow" else pq.read_table(made)
     assert list(map(repr, table["odd"].to_pylist())) == list(map(repr, odd.to_pylist()))
     assert table["odd"].type == type_
-
-
-def test_an_undefined_score_is_null_over_zero():
-    batch = pa.record_batch({"kept": pa.array([math.nan, 1.0, None]), "score": pa.array([math.nan, 1.0, None])})
-    made = undefined_as_null(batch, {"kept"})
-    assert made["score"].to_pylist() == [None, 1.0, None]
-    assert made["kept"].to_pylist()[1:] == [1.0, None]
-    assert math.isnan(made["kept"][0].as_py())
-    assert np.frombuffer(made["score"].buffers()[1]).tolist()[:3] == [0.0, 1.0, 0.0]
-    whole = pa.record_batch({"score": pa.array([0.5, 1.0])})
-    assert undefined_as_null(whole, set())["score"].null_count == 0
 
 
 _NOON = datetime.datetime(2024, 1, 2, 12)

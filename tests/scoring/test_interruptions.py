@@ -1,7 +1,6 @@
 """Runs cut short: killed, out of room, out of rights; and what a terminal sees of a run that is not."""
 
 import os
-import pty
 import re
 import resource
 import signal
@@ -15,9 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base import progress
-from tests.support.optional_parts import NO_MOUNT
 from tests.support.program import ENVIRONMENT, Done, alone, command, program
-from tests.support.terminal import PROMPT_LINE
 
 pytestmark = [pytest.mark.usefixtures("hears_interrupts")]
 
@@ -95,23 +92,6 @@ def test_disk_full_error_keeps_finished_parts(tmp_path, rows):
     assert pq.read_metadata(out).num_rows == ROWS
 
 
-TMPFS = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
-
-
-@pytest.mark.full
-def test_a_full_disk_is_named(tmp_path, rows):
-    """On a small tmpfs in a name space of its own; where the kernel forbids those, the limit above must do."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    inside = ["unshare", "--mount", "--map-root-user", "sh", "-c", TMPFS, "sh"]
-    if subprocess.run([*inside, "1m", str(disk), "true"], capture_output=True, check=False).returncode:
-        pytest.skip(NO_MOUNT)
-    run = [*inside, "1m", str(disk), *command("score", rows, "-o", disk / "out.parquet", "-m", "token_f1,jaccard")]
-    done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == f"error: cannot write {disk}/out.parquet: No space left on device\n"
-
-
 SLOW = """
 import time
 
@@ -132,50 +112,6 @@ def slow(tmp_path, rows):
     pq.write_table(pq.read_table(rows).slice(0, FEW), tmp_path / "rows.parquet")
     options = ("-m", "slow_score", "--threads", 1, "--batch-rows", 25)
     return tmp_path / "rows.parquet", ("--plugin", tmp_path / "slow.py", *options)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl"])
-def test_a_terminal_sees_a_bar_on_stderr_alone(name, tmp_path, slow):
-    """The bar goes by rows where the file tells how many there are, else by bytes."""
-    rows, options = slow
-    if name != rows.name:
-        # long lines, as a short file is read at once
-        table = pq.read_table(rows).to_pandas().assign(note="x" * 30_000)
-        table.to_json(tmp_path / name, orient="records", lines=True)
-        rows = tmp_path / name
-    screen, terminal = pty.openpty()
-    words = ("score", rows, "-o", tmp_path / "out.parquet", *options)
-    run = subprocess.Popen(
-        [sys.executable, "-c", PROMPT_LINE, *map(str, words)],
-        env={**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100"},
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-    )
-    os.close(terminal)
-    seen = _all(screen)
-    printed = run.stdout.read().decode()
-    run.stdout.close()
-    assert run.wait() == 0
-    plain = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen.decode())
-    assert re.search(r"score [━╸╺]+ +\d+% [\d,]+( of 400)? rows, [\d,]+/s, \d:\d\d left", plain)
-    assert seen.endswith(b"\x1b[2K")
-    assert "\x1b" not in printed
-    assert printed.startswith("metric ")
-
-
-def _all(screen):
-    """What is written to a terminal until its other end is closed."""
-    seen = b""
-    while True:
-        try:
-            block = os.read(screen, 65536)
-        except OSError:  # Linux raises this after the last writer closes
-            block = b""
-        if not block:
-            os.close(screen)
-            return seen
-        seen += block
 
 
 @pytest.mark.parametrize(

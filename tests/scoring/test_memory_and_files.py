@@ -14,14 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, OutputError
+from fastmetrics.base.errors import FileFormatError, OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.outputs import read_metadata
 from fastmetrics.tables.readers import Limits
-from fastmetrics.tables.sources import FrameSource
 from tests.support.goldens import refused
 from tests.support.judge_server import judge_server
 from tests.support.public_functions import public
@@ -218,15 +217,6 @@ def test_a_killed_run_of_a_table_resumes_with_the_same_table_only(tmp_path, monk
     assert 0 < resumed.resumed_rows < 40
     fm.score(TABLE, "token_f1", output=tmp_path / "whole.jsonl")
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-
-
-def test_a_source_of_a_table_reads_only_what_is_selected():
-    source = FrameSource({"answer": ["a", None], "meta": [object(), object()], "n": [1, 2]})
-    assert (source.names, source.rows) == (["answer", "meta", "n"], None)
-    selection = source.select({"n": "number"})
-    assert [chunk.batch.to_pylist() for chunk in source.chunks(selection)] == [[{"n": 1}, {"n": 2}]]
-    assert source.rows == 2
-    refused(ColumnError, "n int64", source.select, {"n": "text"})
 
 
 ALIKE = [

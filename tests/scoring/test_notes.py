@@ -13,15 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OutputError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.results.opening_scores import open_file
 from fastmetrics.tables.opening import open_source
-from fastmetrics.tables.readers import Limits, Position, Reject
-from fastmetrics.tables.sources import FrameSource
+from fastmetrics.tables.readers import Limits
 from tests.support.fitted_models import CUTS, features, written
-from tests.support.goldens import refused
-from tests.support.judge_server import judge_server
 from tests.support.toy_scores import KINDS, FunctionMaker, choosy, names, run, score
 
 RUSSIAN = {"answer": ["Париж в столице"] * 6, "reference": ["Париж в столице"] * 6}
@@ -185,25 +181,10 @@ def test_vectors_of_other_models_have_no_such_note():
     assert told(lambda: fm.summarize(fm.score(vectors, "semantic_similarity,response_semantic_consistency")))[1] == []
 
 
-def test_judge_tells_of_lists_too(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-    rows = {"question": ["q"], "answer": ["a"], "reference": ["['a', 'b']"]}
-    with judge_server() as judge:
-        where = {"base_url": judge.url, "store": tmp_path / "calls.sqlite"}
-        judged, notes = told(lambda: fm.judge(rows, "correctness", model="m", **where))
-    assert notes == fm.summarize(judged).notes
-    assert notes[0].startswith("reference: 1 text is a list")
-
-
 def test_results_with_a_summary_do_not_warn(tmp_path):
     scored, notes = told(lambda: fm.score(RUSSIAN, "rougeL_f1", output=tmp_path / "a.parquet"))
     assert notes == []
     assert scored.summary.notes[0].startswith(f"rougeL_f1: {DROPPED}")
-
-
-def test_readers_of_the_table_itself_are_not_changed():
-    source = FrameSource(pd.DataFrame(ENGLISH))
-    assert source.names == ["answer", "reference"]
 
 
 SIGNS = {
@@ -246,21 +227,6 @@ def rejects(source, **options):
     output = source.with_name("o.jsonl")
     made = run(open_source(source), FunctionMaker(choosy, KINDS), output, on_error="skip", overwrite=True, **options)
     return [json.loads(line) for line in made.rejects.read_text(encoding="utf-8").splitlines()]
-
-
-@pytest.mark.parametrize(("where", "unit"), [("line 7", "line"), ("row 7", "row")])
-def test_reject_line_holds_file_place_column_reason_and_row(where, unit):
-    text = Reject(Position(0, 6), "in.csv", where, "answer", "expected a ü", "1,😀\u2028").to_json()
-    assert json.loads(text) == {
-        "file": "in.csv",
-        unit: 7,
-        "column": "answer",
-        "reason": "expected a ü",
-        "raw": "1,😀\u2028",
-    }
-    assert "\n" not in text
-    assert "ü" in text, "readable"
-    assert "😀" in text
 
 
 @pytest.mark.parametrize("length", [9_999, 10_000, 10_001, 3_000_000])
@@ -427,17 +393,6 @@ def test_run_without_bad_rows_removes_an_old_rejects_file(tmp_path, source):
     assert "o.csv.rejects.jsonl" not in names(tmp_path)
 
 
-def test_other_arrow_version_prevents_resuming(tmp_path, monkeypatch):
-    """Its files would not have the bytes of one run."""
-    MADE["in.jsonl"](tmp_path / "in.jsonl")
-    with pytest.raises(StopError):
-        go(tmp_path / "in.jsonl", tmp_path / "o.csv", progress=stopping(9))
-    with monkeypatch.context() as patch:
-        patch.setattr(pa, "__version__", "99.0.0")
-        refused(OutputError, "99.0.0", go, tmp_path / "in.jsonl", tmp_path / "o.csv", resume=True)
-    assert go(tmp_path / "in.jsonl", tmp_path / "o.csv", resume=True).resumed_rows > 0
-
-
 FAR = {"judge_x": [6.0] * N}  # above the upper edge, where 40 % of the labelled rows are
 NEAR = {"judge_x": np.random.default_rng(0).choice([0.1, 0.4, 0.9], N, p=[0.3, 0.3, 0.4]).tolist()}
 
@@ -526,17 +481,3 @@ def test_a_resumed_run_counts_what_was_done_before(path, tmp_path, monkeypatch):
     scored = fm.score(tmp_path / "rows.parquet", output=tmp_path / "out.parquet", resume=True, **options)
     assert scored.resumed_rows > 0
     assert drift_notes(scored.summary.notes) == drift_notes(fm.summarize(tmp_path / "whole.parquet").notes) != []
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"labelled": 5, "inputs": [{"name": "x", "shares": [1.0], "counts": [1, 2]}]},
-        {"labelled": "five", "inputs": []},
-        {"inputs": []},
-        [],
-    ],
-)
-def test_damaged_counts_are_an_error(entry):
-    table = pa.table({"mine": [0.5]}).replace_schema_metadata({"fastmetrics": json.dumps({"drift": {"mine": entry}})})
-    refused(fm.base.errors.FileFormatError, "read", fm.summarize, table)

@@ -163,31 +163,6 @@ def test_damaged_part_is_scored_again(tmp_path, source, name, harm):
     assert 0 < result.resumed_rows < whole.rows
 
 
-def test_kill_between_renames_is_recovered(tmp_path, source, monkeypatch):
-    whole = go(source, tmp_path / "whole.csv")
-    replace, done = os.replace, []
-
-    def killed(old, new):
-        if Path(new).parent == tmp_path:
-            done.append(new)
-            if len(done) == stop:
-                raise StopError
-        replace(old, new)
-
-    for stop in (1, 2, 3):
-        output = tmp_path / f"{stop}.csv"
-        monkeypatch.setattr(os, "replace", killed)
-        done.clear()
-        with pytest.raises(StopError):
-            go(source, output)
-        monkeypatch.setattr(os, "replace", replace)
-        assert output.exists() == (stop == 3), "the metadata come last"
-        result = go(source, output, resume=True)
-        assert files(output) == files(whole.output)
-        assert (result.rows, result.rejected) == (whole.rows, whole.rejected)
-        assert Path(f"{output}.meta.json").read_text() == (tmp_path / "whole.csv.meta.json").read_text()
-
-
 @pytest.mark.parametrize("name", ["o.parquet", "o.csv", "o/"])
 def test_resuming_a_complete_output_returns_it(tmp_path, source, name):
     """So that whoever repeats a run until it succeeds is told that it has."""

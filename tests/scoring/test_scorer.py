@@ -1,11 +1,8 @@
 """A prepared scorer, its threads and its profile."""
 
-import inspect
 import json
 import math
 import pickle
-import subprocess
-import sys
 import threading
 from types import SimpleNamespace
 
@@ -17,11 +14,10 @@ import pytest
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.limits import SIZES
-from fastmetrics.cli.commands import all_commands
 from fastmetrics.plans.score_batch import slices
 from fastmetrics.scoring.profiling import Watch
 from fastmetrics.vectors.search_files import build_index
-from tests.support.program import ENVIRONMENT, program
+from tests.support.program import program
 
 TABLE = pa.table(
     {
@@ -153,36 +149,6 @@ def test_threads_accept_integers_of_any_type():
     assert fm.rank({"q": {"a": 1}}, {"q": {"a": 1}}, "mrr", threads=np.int8(2)).mean == {"mrr": 1.0}
 
 
-IN = {"rank": 2, "match": 2, "vectors search": 2, "evaluate-rag": 2, "compare": 2}
-
-
-COMMANDS = [name for name, one in all_commands().items() if "threads" in inspect.signature(one).parameters]
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_refuse_the_same_thread_counts(command):
-    more = {
-        "summarize": ["--intervals"],
-        "runs trend": ["token_f1"],
-        "report": ["-o", "out.html"],
-        "fit": ["--label", "good"],
-        "evaluate-rag": ["-o", "out", "--bot", "given-contexts", "--model", "m"],
-    } | {
-        name: ["-o", "out.parquet"] for name in ("score", "vectors index", "vectors search", "match", "vectors project")
-    }
-    if command.startswith("models "):
-        more[command] = [
-            "--model",
-            MISSING,
-            "-o",
-            "out.parquet",
-            *(["--column", "answer"] * command.endswith("classifier")),
-        ]
-    done = program(*command.split(), *[MISSING] * IN.get(command, 1), *more.get(command, []), "--threads", "1025")
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "error: --threads 1025: expected a whole number from 1 to 1,024\n"
-
-
 PROFILE_METRICS = "token_f1,rougeL_f1,ndcg@5,semantic_similarity"
 
 
@@ -264,53 +230,3 @@ def test_no_rows(tmp_path):
     found = fm.scoring.profile(tmp_path / "rows.parquet", metrics="answer_words")
     assert (found.rows, found.nbytes) == (0, 0)
     assert str(found).startswith("stage ")
-
-
-COMPILING = """
-import sys, threading
-import fastmetrics as fm
-from fastmetrics.base.progress import COMPILING, WATCHERS
-from fastmetrics.scoring import profiling
-
-compiled, measured = [], []
-
-def listen(work):
-    if work is COMPILING:
-        compiled.append(work)
-        measured.extend(threading.current_thread().__dict__.get("watched", []))
-
-plainly = profiling.Watch.on
-
-def on(self, name):
-    from contextlib import contextmanager
-    @contextmanager
-    def watched():
-        names = threading.current_thread().__dict__.setdefault("watched", [])
-        names.append(name)
-        with plainly(self, name):
-            yield
-        names.pop()
-    return watched()
-
-profiling.Watch.on = on
-WATCHERS.append(listen)
-fm.scoring.profile(sys.argv[1], metrics=sys.argv[2].split(","), threads=2)
-print(len(compiled), sorted(set(measured)))
-"""
-
-
-@pytest.mark.full
-def test_no_compilation_is_measured(tmp_path, rows):
-    """With no machine code on disk, all kernels are compiled before the first measured block begins."""
-    environment = {**ENVIRONMENT, "NUMBA_CACHE_DIR": str(tmp_path / "empty")}
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILING, str(rows), PROFILE_METRICS],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=600,
-    )
-    compiled, measured = done.stdout.split(maxsplit=1)
-    assert int(compiled) > 5
-    assert measured == "[]\n"

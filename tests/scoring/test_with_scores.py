@@ -380,6 +380,8 @@ def test_batches_of_a_dataset_share_words_and_a_plan(vocabularies):
     ]
     others = {"output": ["in Paris"], "reference": ["Paris"]}  # of another dataset
     assert function(others) == {"token_f1": fm.score(others, "token_f1")["token_f1"].to_pylist()}
+    gold = fm.datasets.scorer("token_recall", columns={"reference": "gold"})
+    assert gold({"answer": ["in Paris"], "gold": ["Paris"], "reference": ["x"]}) == {"token_recall": [1.0]}
 
 
 def test_functions_are_sent_without_their_words():

@@ -16,7 +16,6 @@ from numba.extending import intrinsic
 from fastmetrics import text
 from fastmetrics.kernels.simd import blocks
 from fastmetrics.kernels.simd.blocks import KINDS_SIZE, kinds_of
-from fastmetrics.kernels.simd.words import PLACES, differ, fold_cyrillic, fold_letters, list_bits, take_head
 from fastmetrics.text import tokenize
 from fastmetrics.text.conventions import CONVENTIONS, convention, rules_of
 from tests.reference.text import CONVENTIONS as REFERENCES
@@ -63,52 +62,6 @@ def test_bytes_are_of_the_kinds_that_the_tables_of_a_convention_say(shuffle, mon
         assert (marks[:128] == ((entry == 0) | rules.strip[:128]))[looked_at].all(), name
         odd = (entry != np.arange(128) | 0x100) & (entry & 0x1FF != 0x120) & (entry != 0)
         assert (rare[:128] == odd)[looked_at].all(), name
-
-
-def test_cyrillic_letters_are_folded_as_among_all_letters() -> None:
-    @njit
-    def both(source, one, other):
-        ours, all_letters = np.empty(2, np.uint64), np.empty(2, np.uint64)
-        ours[0], ours[1] = fold_cyrillic(source, U(64), one, U(64))
-        all_letters[0], all_letters[1] = fold_letters(source, U(64), other, U(64))
-        return ours, all_letters
-
-    letters = "".join(map(chr, [*range(0x400, 0x4A0), *range(0x20, 0x7F)]))
-    rng = np.random.default_rng(5)
-    for _ in range(300):
-        drawn = "".join(rng.choice(list(letters), 160))
-        source = np.frombuffer(drawn.encode()[:256].ljust(256), np.uint8)
-        one, other = np.full((2, 256), 7, np.uint8)
-        ours, all_letters = both(source, one, other)
-        assert ours.tolist() == all_letters.tolist()
-        assert (one == other).all()
-
-
-@pytest.mark.parametrize("kind", [np.uint32, np.uint64])
-def test_places_of_bits(kind) -> None:
-    listed = njit(lambda bits, start, places, e: list_bits(bits, start, PLACES, places, e))
-    rng = np.random.default_rng(6)
-    for share in (0, 0.02, 0.3, 0.9, 1):
-        for _ in range(50):
-            flags = rng.random(64) < share
-            places = np.zeros(100, kind)
-            end = listed(np.packbits(flags, bitorder="little").view(np.uint64)[0], U(1000), places, U(3))
-            assert places[3 : int(end)].tolist() == (1000 + np.flatnonzero(flags)).tolist()
-
-
-def test_heads_are_masked_and_compared() -> None:
-    @njit
-    def run(data, p, masks, heads):
-        low, high = take_head(data, p, masks, U(1), heads, U(2))
-        return low, high, differ(heads, U(2), heads, U(0)), differ(heads, U(2), heads, U(2))
-
-    data = np.arange(1, 41).astype(np.uint8)
-    masks = np.array([0, 0, (1 << 64) - 1, 0xFFFF], np.uint64)
-    heads = np.zeros(6, np.uint64)
-    low, high, other, same = run(data, U(5), masks, heads)
-    assert (other, same) == (1, 0)
-    assert heads[4:].tobytes() == data[5:15].tobytes() + bytes(6)
-    assert heads[4:].tolist() == [low, high]
 
 
 def test_texts_of_more_bytes_than_32_bits_count(monkeypatch) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import sys
 import unicodedata
 from collections.abc import Callable
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -168,14 +166,6 @@ PROPERTIES = [
 @pytest.mark.parametrize(("table", "definition"), PROPERTIES, ids=[table.__name__ for table, _ in PROPERTIES])
 def test_properties_of_every_code_point_equal_python(table: Any, definition: Any) -> None:
     assert table().tolist() == [definition(chr(code)) for code in range(sys.maxunicode + 1)]
-
-
-def test_published_squad_normalisations(data_folder: Path) -> None:
-    golden = json.loads((data_folder / "oracles" / "text_golden.json").read_text(encoding="utf-8"))
-    texts = [case["text"] for case in golden["tokens"]]
-    expected = [case["squad_norm"] for case in golden["tokens"]]
-    assert [reference.squad_normalize(value) for value in texts] == expected
-    assert [" ".join(tokens) for tokens in text.tokens(texts, "squad")] == expected
 
 
 TABLES = tables("spellings")
@@ -352,23 +342,6 @@ def test_bytes_outside_a_text_end_no_piece(kind: str) -> None:
 def test_columns_without_bytes_have_no_pieces(kind: str) -> None:
     assert pieces(KINDS[kind][0], text_of_strings([])) == []
     assert pieces(KINDS[kind][0], text_of_strings(["", "", ""])) == [[], [], []]
-
-
-# By rouge-score 0.1.2 with NLTK 3.10.  Martin Porter's list has other stems because NLTK adds rules.
-STEMS = {
-    **{"caresses": "caress", "ponies": "poni", "ties": "tie", "cats": "cat", "feed": "feed", "agreed": "agre"},
-    **{"plastered": "plaster", "motoring": "motor", "conflated": "conflat", "sized": "size", "hopping": "hop"},
-    **{"falling": "fall", "failing": "fail", "filing": "file", "happy": "happi", "sky": "sky", "dying": "die"},
-    **{"relational": "relat", "digitizer": "digit", "operator": "oper", "hopefulness": "hope", "formality": "formal"},
-    **{"triplicate": "triplic", "goodness": "good", "revival": "reviv", "adjustment": "adjust", "adoption": "adopt"},
-    **{"probate": "probat", "controll": "control", "roll": "roll", "news": "news", "innings": "inning", "was": "was"},
-    **{"geology": "geolog", "1990s": "1990", "u2": "u2", "2000": "2000", "analyses": "analys", "e": "e"},
-}
-"""Words with a rule of the algorithm each, and words of three letters or fewer, which are left as they are."""
-
-
-def test_installed_rouge_score_has_the_expected_stems() -> None:
-    assert {word: stem(word.encode()) for word in STEMS} == STEMS
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=20))

@@ -30,16 +30,12 @@ ERRORS: list[tuple[Any, ...]] = [
     ("convention", lambda: text.tokens(["x"], "word"), UnknownNameError, "word", "words"),
     ("word list", lambda: lexicon("stop_enn"), UnknownNameError, "stop_enn", "stop_en"),
     *[(f"no text: {column}", lambda column=column: text.tokens(column, "words"), ColumnError) for column in COLUMNS],
-    *[
-        (f"no UTF-8: {bad!r}", lambda bad=bad: text.tokens(damaged(bad), "words"), InputError, "row 1", "UTF-8")
-        for bad in (b"\xff", b"\xf7\xbf\xbf\xbf", b"ok \xc3", b"\xe4\xb8", b"\x80", b"\xc0\x80", b"\xf0\x9f")
-    ],
-    *[
-        (f"extract {spec}", lambda spec=spec: fm.score(ROWS, "exact_match", extract=spec), error, *said)
-        for spec, error, *said in EXTRACTORS
-    ],
+    *[(f"no UTF-8: {bad!r}", lambda bad=bad: text.tokens(damaged(bad), "words"), InputError, "row 1", "UTF-8")
+     for bad in (b"\xff", b"\xf7\xbf\xbf\xbf", b"ok \xc3", b"\xe4\xb8", b"\x80", b"\xc0\x80", b"\xf0\x9f")],
+    *[(f"extract {spec}", lambda spec=spec: fm.score(ROWS, "exact_match", extract=spec), error, *said)
+     for spec, error, *said in EXTRACTORS],
     ("normalize", lambda: fm.exact_match(["a"], ["a"], normalize=["nfc", 3]), OptionError, "normalize"),
     ("normalize: unknown", lambda: fm.score(ROWS, "exact_match", normalize="ascii"), OptionError, "ascii"),
-]
+]  # fmt: skip
 
 test_errors = errors_of(ERRORS)

@@ -441,17 +441,6 @@ def test_phrases_of_a_vocabulary_that_grows() -> None:
         assert sorted(words[openings[: len(words)]]) == ["no", "not"]
 
 
-def test_wordbook_is_full_if_one_vocabulary_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SIZES, "vocabulary_words", 3)
-    vocabularies = Vocabularies()
-    assert not vocabularies.full
-    vocabularies.vocabulary("words").ids_of(["a", "b"])
-    vocabularies.vocabulary("split").ids_of(["a", "b", "c"])
-    assert not vocabularies.full
-    vocabularies.vocabulary("split").ids_of(["d"])
-    assert vocabularies.full
-
-
 def test_full_wordbook_is_replaced_and_others_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     """So memory is bounded, however many words a table has."""
     monkeypatch.setattr(SIZES, "vocabulary_words", 20)
