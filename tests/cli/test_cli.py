@@ -75,21 +75,6 @@ def test_keep_and_the_signature(tmp_path):
     assert signature["keep"] == ["id", "question"]
 
 
-LEXICAL = ("--suites", "lexical")
-
-
-def test_columns_and_schema(tmp_path):
-    jsonl(tmp_path / "u.jsonl", {"frage": "q a", "text": "a", "gold": "a b"})
-    names = ("--columns", "question=frage,answer=text", "--columns", "reference=gold")
-    ok("score", "u.jsonl", "-o", "o.parquet", *names, *LEXICAL)
-    assert pq.read_table("o.parquet", columns=["token_f1", "jaccard"]).to_pylist() == [
-        {"token_f1": pytest.approx(2 / 3), "jaccard": 0.5}
-    ]
-    jsonl(tmp_path / "v.jsonl", {"input": "q a", "actual_output": "a", "expected_output": "a b", "response": "zzz"})
-    ok("score", "v.jsonl", "-o", "p.parquet", "--schema", "deepeval", *LEXICAL)
-    assert pq.read_table("p.parquet").to_pydict() == pq.read_table("o.parquet").to_pydict()
-
-
 def named(*options):
     """The scores that the program writes under these options."""
     ok("score", "t.jsonl", "-o", "o.arrow", "--overwrite", "-q", *options)
@@ -102,11 +87,6 @@ def usual(*suites):
     members = [metric for suite in suites for metric in families.suite(suite)]
     columns = {column for row in ROWS for column in row}
     return [metric.name for metric in members if metric.level == "row" and metric.fits(columns)]
-
-
-def test_the_default_suite_has_what_is_read_first(tmp_path):
-    assert not {"jaccard", "politeness"} & set(named())
-    assert {"jaccard", "politeness"} <= set(named("--suites", "lexical"))
 
 
 def test_suites(tmp_path):

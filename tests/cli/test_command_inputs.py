@@ -161,20 +161,6 @@ def test_a_folder_of_parts_is_one_table(tmp_path, role, name):
     assert result(role, tmp_path / "work", tmp_path / "parts") == expected(role, tmp_path / "base")
 
 
-@pytest.mark.parametrize("role", [role for role, (name, _) in ROLES.items() if name == "vectors"])
-def test_arrays_are_read_from_every_location(tmp_path, s3, role):
-    folder = tmp_path / "arrays"
-    folder.mkdir()
-    path = written("vectors", folder / "v.npy")
-    wanted = result(role, tmp_path / "base", path)
-    np.save(tmp_path / "1.npy", np.array(POINTS[:3]))
-    np.save(tmp_path / "2.npy", np.array(POINTS[3:]))
-    address = s3.put(path, f"{role}/v.npy")
-    ways = [(folder, b""), (tmp_path / "[12].npy", b""), (path.as_uri(), b""), (address, b"")]
-    for given, stdin in [*ways, ("-", path.read_bytes())]:
-        assert result(role, tmp_path / "work", given, stdin) == wanted, given
-
-
 SCORED = {
     "answer": ("token_f1", [{"a": 5}] * 2),
     "reference": ("token_f1", [{"a": 1.5}] * 2),

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError, OutputError
+from fastmetrics.base.errors import OptionError
 from fastmetrics.models import call_store
 from fastmetrics.models.call_store import CallStore
 from fastmetrics.models.calls import Answer, CallMaker, Message, Model
@@ -91,11 +91,6 @@ def test_calls_are_pruned_by_conditions_that_all_hold(filled, conditions, delete
     assert (done.code, done.out) == (0, f"{deleted:,} calls deleted from {filled}\n")
     assert sum(left(filled).values()) == 5005 - deleted
     assert filled.stat().st_size < (before / 4 if deleted > 1000 else before + 1)
-
-
-def test_an_empty_store(tmp_path):
-    CallStore(tmp_path / "calls.sqlite").close()
-    assert "0 calls in " in program("judge", "store", tmp_path / "calls.sqlite").out
 
 
 def test_a_time_that_no_calendar_has_is_shown_as_unknown(tmp_path):
@@ -228,15 +223,6 @@ def test_search_without_ids_and_with_k_above_row_count(tmp_path):
     assert rows[1] == {"id": 1, "retrieved_ids": [1, 0, 2], "retrieved_scores": [1.0, 0.0, 0.0]}
 
 
-def test_match_writes_answers(tmp_path):
-    parquet.write_table(pa.table({"id": [7, 8], "query": ["my card", None]}), tmp_path / "questions.parquet")
-    parquet.write_table(pa.table({"question": ["pay", "card"], "answer": ["P", "C"]}), tmp_path / "faq.parquet")
-    run("match", tmp_path / "questions.parquet", tmp_path / "faq.parquet", "-o", tmp_path / "out.parquet")
-    found = parquet.read_table(tmp_path / "out.parquet")
-    assert found.column_names == ["id", "question", "answer", "score", "index"]
-    assert found["answer"].to_pylist() == ["C", None]
-
-
 def test_search_below_requested_recall_is_reported(tmp_path):
     rows = np.random.default_rng(0).standard_normal((3000, 8)).astype(np.float32)
     rows[0] = 1e20  # next to this row, float32 cannot distinguish the others
@@ -289,22 +275,6 @@ def test_rankings_are_printed_and_written(rankings, golden):
         "both.csv",
         "both.csv.meta.json",
     }
-
-
-def test_existing_output_is_kept_unless_overwrite(rankings):
-    out = Path("out.csv")
-    out.write_text("mine")
-    for output, error in (
-        (out, OutputError),
-        ("absent/out.csv", OutputError),
-        ("folder", OptionError),
-        ("out.xlsx", OptionError),
-    ):
-        with pytest.raises(error):
-            rank("good.txt", "qrels.txt", output=output, measures="mrr")
-    assert out.read_text() == "mine"
-    rank("good.txt", "qrels.txt", output=out, measures="mrr", overwrite=True)
-    assert out.read_text().splitlines()[0] == '"query_id","mrr"'
 
 
 @pytest.mark.parametrize("names", [[], ["good.txt", "good.txt"]])

@@ -202,6 +202,12 @@ ERRORS = [
     ("runs without ids", lambda: runs("compare", "old.jsonl", "noid.parquet"), 3, "--pairing"),
     *((f"prune {one}", lambda one=one: store("--prune", one), 2, "--prune") for one in ("all", "model=", "days=x")),
     ("prune days=-1", lambda: store("--prune", "days=-1"), 2, "--prune"),
+    (
+        "rubric of another kind",
+        lambda: (Path("r.toml").write_text("a = 1"), program("judge", "rubrics", "r.toml"))[1],
+        3,
+        "r.toml",
+    ),
     ("no store", lambda: program("judge", "store", "none.sqlite"), 4, "none.sqlite"),
     ("index exists", lambda: arrays("index", "v.npy", "-o", "index"), 4, "index"),
     ("index in a file", lambda: arrays("index", "v.npy", "-o", "v.npy/index"), 4, "v.npy"),

@@ -3,7 +3,6 @@
 import ast
 import re
 import shlex
-import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import typer
 from fastmetrics.cli.commands import COMMANDS, SECTIONS, Group
 from fastmetrics.cli.program import app
 from fastmetrics.metrics.source_names import source_names
-from tests.support.program import ENVIRONMENT, alone, command, program
+from tests.support.program import ENVIRONMENT, alone, program
 
 
 def test_commands_are_in_groups():
@@ -76,14 +75,6 @@ def test_a_shell_completes_commands_options_and_choices(words, completed):
     shell = {"_FASTMETRICS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
     done = alone(env=ENVIRONMENT | shell)
     assert (done.code, done.out.split(), done.err) == (0, completed, "")
-
-
-@pytest.mark.full
-def test_the_script_of_a_shell_is_shown():
-    # the shell is the process that starts the command; `:` keeps bash from being replaced by it
-    words = ["bash", "-c", f"{shlex.join(command('--show-completion'))}; :"]
-    done = subprocess.run(words, check=False, env=ENVIRONMENT, capture_output=True, text=True)
-    assert "complete_bash" in done.stdout, done.stderr
 
 
 ROOT = Path(__file__).parent.parent.parent

@@ -24,19 +24,6 @@ def scored(name, *options):
     return pq.read_table("o.parquet").to_pydict()
 
 
-def test_nulls_are_missing_and_counted(tmp_path):
-    rows = [GOOD, {"id": 2, "answer": None, "reference": "x"}, {"id": 3, "answer": "x"}, {"id": 4, "reference": []}]
-    jsonl(tmp_path / "t.jsonl", *rows)
-    assert scored("t.jsonl", *METRICS) == {
-        "id": [1, 2, 3, 4],
-        "token_f1": [pytest.approx(2 / 3), None, None, None],
-        "exact_match": [0.0, None, None, None],
-    }
-    heading, *lines = (line.split() for line in program("summarize", "o.parquet").out.splitlines() if line)
-    assert heading[-2:] == ["n", "missing"]
-    assert next(line for line in lines if line[0] == "token_f1")[-2:] == ["1", "3"]
-
-
 @pytest.mark.parametrize("line", ['{"id": 3, "answer"', b'{"id": 3, "answer": "\xff"}', {"answer": {"a": 7}}])
 def test_bad_lines_are_set_aside_and_counted(tmp_path, line):
     jsonl(tmp_path / "t.jsonl", GOOD, {**GOOD, "id": 2}, line, {**GOOD, "id": 4}, {"id": 5, "reference": {"a": 8}})

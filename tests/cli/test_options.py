@@ -4,79 +4,25 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 import json
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fastmetrics.base.errors import OptionError
-from fastmetrics.base.shared_parameters import Help
-from fastmetrics.cli.options import Arguments, OptionsOf, Spelling, flat, name_list, pairs
-from fastmetrics.tables.input_files import ReadSettings
+from fastmetrics.cli.options import name_list, pairs
 from tests.support.goldens import refused
 from tests.support.program import ENVIRONMENT, jsonl, program
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How a table is drawn."""
-
-    width: Annotated[int, Help("Columns of a window.")] = 80
-
-
-def drawn(
-    rows: Annotated[Any, Help("The data.")],
-    marks: Annotated[str, Help("The sign of a row.")] = "*",
-    *,
-    order: Annotated[Literal["up", "down"], Help("How rows follow.")] = "up",
-    names: Annotated[list[str] | None, Help("Names of rows.")] = None,
-    settings: Annotated[Settings | None, Help("How it is drawn.")] = None,
-    hidden: bool = False,
-) -> tuple[Any, ...]:
-    """What a command shows."""
-    return rows, marks, order, settings
-
-
-def shown(
-    rows: str,
-    *,
-    arguments: Annotated[Arguments, OptionsOf(drawn, without=["names"], marks=Spelling("SIGN", short="-s"))],
-) -> None:
-    """Print it."""
-    typer.echo(repr(arguments.call(drawn)))
-
-
-def test_a_function_makes_the_options_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    command = flat(shown)
-    options = inspect.signature(command).parameters
-    assert [*options][:4] == ["rows", "marks", "order", "width"]
-    assert [*options][4:-1] == [*inspect.signature(ReadSettings).parameters], "every command takes those of reading"
-    marks = options["marks"].annotation.__metadata__[0]
-    assert (marks.help, marks.metavar, marks.param_decls) == ("The sign of a row.", "SIGN", ("-s",))
-    assert (options["width"].default, options["order"].default) == (80, "up")
-    command(rows="r", marks="-", order=options["order"].default, width=9)
-    assert capsys.readouterr().out == "('r', '-', 'up', Settings(width=9))\n"
-
-
-def test_an_unknown_option_of_no_way_is_none() -> None:
-    refused(
-        OptionError,
-        "wide= --table",
-        lambda: Arguments({"wide": True}, {"wide": False}).check_of("--mean", {"--mean": (), "--table": ("wide",)}),
-    )
 
 
 def arrived(monkeypatch: pytest.MonkeyPatch, place: str, *words: object) -> dict[str, Any]:
@@ -189,24 +135,6 @@ def test_scoring_a_file_imports_no_costly_module(tmp_path):
     pq.write_table(pa.table(columns), rows)
     assert imported("score", rows, "-o", output, "-q", "--overwrite") == "[]"
     assert pq.read_table(output)["token_f1"].to_pylist() == [2 / 3, None]
-
-
-@pytest.mark.full
-def test_ranking_files_imports_no_costly_module(tmp_path):
-    run, qrels, output = (tmp_path / f"{name}.parquet" for name in ("run", "qrels", "values"))
-    ids = {"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "a"]}
-    pq.write_table(pa.table({**ids, "score": [2.0, 1.0, 3.0]}), run)
-    pq.write_table(pa.table({**ids, "relevance": [0, 1, 1]}), qrels)
-    assert imported("rank", run, qrels, "-m", "mrr", "-o", output, "--overwrite") == "[]"
-    assert pq.read_table(output)["mrr"].to_pylist() == [0.5, 1.0]
-
-
-@pytest.mark.full
-def test_counting_chunks_imports_no_costly_module(tmp_path):
-    log, output = tmp_path / "log.parquet", tmp_path / "chunks.json"
-    pq.write_table(pa.table({"id": ["q1", "q2"], "retrieved_ids": [["a", "b"], ["a"]]}), log)
-    assert imported("logs", "chunks", log, "-o", output, "--overwrite") == "[]"
-    assert json.loads(output.read_text())["used_chunks"] == 2
 
 
 DATA = Path(__file__).parents[1] / "data" / "jobs.jsonl"

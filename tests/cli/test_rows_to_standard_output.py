@@ -45,15 +45,6 @@ def test_a_column_is_kept_by_its_canonical_name(tmp_path):
     assert pq.read_table(tmp_path / "o.parquet").column_names == ["id", "Вопрос", "answer_words"]
 
 
-def test_an_answer_takes_the_place_of_an_earlier_one(tmp_path):
-    faq = jsonl(tmp_path / "faq.jsonl", {"question": "Where?", "answer": "Here."})
-    rows = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "Where?", "answer": "Paris", "reference": "Here."})
-    done = program("answer", rows, "--bot", "faq", "--faq", faq, "-o", tmp_path / "o.jsonl")
-    assert done.code == 0, done.err
-    [row] = map(json.loads, (tmp_path / "o.jsonl").read_text().splitlines())
-    assert (row["answer"], row["reference"]) == ("Here.", "Here.")
-
-
 SQUAD = [
     {
         "id": "1",

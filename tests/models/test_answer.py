@@ -194,24 +194,6 @@ def test_coroutines_are_awaited_and_none_is_an_answer():
     ]
 
 
-def test_exception_affects_one_row_and_is_retried(tmp_path):
-    seen, broken = [], [True]
-
-    def fragile(question):
-        seen.append(question)
-        if broken[0] and question == "b?":
-            raise KeyError("no such page")
-        return question
-
-    one = fm.models.FunctionBot(fragile, store=tmp_path / "s.sqlite")
-    found = fm.answer(QUESTIONS, one)
-    assert found["answer_status"].to_pylist() == ["ok", "missing", "error", "ok"]
-    assert found["answer_reason"].to_pylist()[2] == "KeyError: 'no such page'"
-    broken[0] = False
-    assert fm.answer(QUESTIONS, one)["answer_status"].to_pylist() == ["ok", "missing", "ok", "ok"]
-    assert sorted(seen) == ["a?", "b?", "b?"]
-
-
 def test_functions_run_concurrently_with_timeout():
     barrier = threading.Barrier(4)
 
@@ -228,7 +210,7 @@ def test_functions_run_concurrently_with_timeout():
     ]
 
 
-def test_benchmark_of_two_bots(tmp_path):
+def test_commands_answer_by_a_model_and_by_a_faq(tmp_path):
     rows = [{"id": n, "question": f"What is {n}?", "reference": f"about What is {n}?"} for n in range(30)]
     path = jsonl(tmp_path / "q.jsonl", *rows)
     faq = jsonl(tmp_path / "faq.jsonl", *({"question": f"What is {n}?", "answer": "nothing"} for n in range(30)))
@@ -247,27 +229,6 @@ def test_benchmark_of_two_bots(tmp_path):
         assert (tmp_path / "a.parquet").read_bytes() == plain
     done = program("answer", path, "-o", tmp_path / "b.parquet", "--bot", "faq", "--faq", faq)
     assert (done.code, "30 questions (30 ok)" in done.out) == (0, True), done.err
-    done = program(
-        "score", tmp_path / "a.parquet", tmp_path / "b.parquet", "-m", "token_f1", "--keep", "system", "-o",
-        tmp_path / "s.parquet",
-    )  # fmt: skip
-    assert done.code == 0, done.err
-    done = program("compare", tmp_path / "s.parquet", "--system", "system", "--json")
-    (found,) = json.loads(done.out)["comparisons"]
-    assert ({found["baseline"], found["other"]}, abs(found["delta"])) == ({"full-context", "strict match"}, 1.0)
-
-
-def test_interrupted_answering_resumes(tmp_path):
-    path = jsonl(tmp_path / "q.jsonl", *({"id": n, "question": f"{n}?"} for n in range(60)))
-    with judge_server(reply=echo, draw=lambda body, seen: "500" if judge.count > 40 else None) as judge:
-        one = bot(judge, tmp_path, tries=1, concurrency=2)
-        refused(ServiceError, "20", fm.answer, path, one, output=tmp_path / "o.jsonl")
-        assert not (tmp_path / "o.jsonl").exists()
-        judge.draw, before = (lambda body, seen: None), judge.count
-        done = fm.answer(path, one, output=tmp_path / "o.jsonl", resume=True)
-        assert (judge.count - before, done.spending.from_store, done.counts) == (20, 40, {"ok": 60})
-    rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
-    assert [row["answer"] for row in rows] == [f"about {n}?" for n in range(60)]
 
 
 class EchoBot:

@@ -237,23 +237,6 @@ def test_runs_that_share_a_store_pay_twice_only_for_what_they_ask_at_once(tmp_pa
     assert len({output.read_bytes() for output in outputs}) == 1
 
 
-def test_a_run_that_begins_later_asks_nothing_that_was_answered(tmp_path):
-    path = written(tmp_path / "rows.jsonl", 120)
-    with judge_server(delay=0.02) as judge:
-        first = threading.Thread(
-            target=fm.judge, args=(path, settings(tmp_path, judge)), kwargs={"output": tmp_path / "a.parquet"}
-        )
-        first.start()
-        while judge.count < 60:
-            time.sleep(0.002)
-        known = stored_of_shared_store(tmp_path / "s.sqlite")
-        made = fm.judge(path, settings(tmp_path, judge), output=tmp_path / "b.parquet")
-        first.join()
-        assert made.spending.requests <= 120 - known
-        assert made.spending.requests + made.spending.from_store == 120
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
-
-
 def test_two_runs_that_retry_the_same_replies_end_with_the_same(tmp_path):
     path = written(tmp_path / "rows.jsonl", 20)
     with judge_server(reply=lambda body: completion(None, refusal="no")) as judge, ThreadPoolExecutor(2) as pool:

@@ -428,16 +428,6 @@ def test_wrong_token_estimates_are_corrected():
     assert asyncio.run(run()) == 4
 
 
-def test_retry_after_delays_all_calls():
-    async def run():
-        allowed, clock = limits()
-        allowed.limited(7.0)
-        await asyncio.gather(*(allowed.wait(1) for _ in range(4)))
-        return clock.now - 1000
-
-    assert asyncio.run(run()) >= 7
-
-
 def test_waits_double_unless_the_server_sets_them():
     retries = Retries(tries=5, pause=1.0)
     for failures, least in ((1, 1), (2, 2), (3, 4), (4, 8)):

@@ -199,12 +199,6 @@ def test_rows_for_which_a_function_raises_do_not_end_a_run(tmp_path, store):
         assert not store or len(seen) <= len(numbers) + 2
 
 
-def test_function_that_raises_for_every_row_of_many_ends_the_run():
-    table = {"question": [str(n) for n in range(19)]}
-    assert set(fm.answer(table, broken(range(19), []))["answer_status"].to_pylist()) == {"error"}
-    refused(ServiceError, "40", lambda: fm.answer({"question": [str(n) for n in range(40)]}, broken(range(40), [])))
-
-
 def test_embedder_that_fails_keeps_its_vectors_for_the_next_run(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "answer": f"answer {n}"} for n in range(40)))
     state = {"down": True, "texts": []}

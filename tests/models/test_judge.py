@@ -11,8 +11,6 @@ import pytest
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, MissingExtraError, OptionError, ServiceError
-from fastmetrics.base.score_metadata import RowCounts
-from fastmetrics.models.judge_batch import conclude, observe, summary_of
 from fastmetrics.models.prompts import shipped
 from tests.support.goldens import refused
 from tests.support.judge_server import client_file, drawn, judge_server, with_client
@@ -290,47 +288,24 @@ def test_an_empty_table_has_the_columns_of_a_full_one(tmp_path):
     assert (empty.num_rows, empty.schema.equals(full.schema)) == (0, True)
 
 
-AXIS = "judge_safety"
-SCORED = {"ok": 3.0, "identical": 0.5}
-WITHOUT = {"missing": None, "too_long": None, "unparsed": None, "refused": None, "http": None}
+def test_rejected_rows_are_errors_besides_the_failed_ones(tmp_path):
+    """Without an input a row is missing; asked without a score, failed."""
+    some = [dict(zip(rows(6), row, strict=True)) for row in zip(*rows(6).values(), strict=True)]
+    path = jsonl(tmp_path / "rows.jsonl", *some[:4], {**some[4], "answer": None}, {**some[5], "answer": 7}, "bad", "{")
+    replies = {"answer 1": (500, {}), "answer 2": "no idea", "answer 3": '{"reason": "so", "score": 9}'}
 
+    def reply(body):
+        good = '{"reason": "so", "score": 4}'
+        return next((said for name, said in replies.items() if f"{name}\n" in body["messages"][1]["content"]), good)
 
-def part(counts):
-    """Rows of these statuses; rows without a score are null."""
-    statuses = [status for status, count in counts.items() for _ in range(count)]
-    scores = [{**SCORED, **WITHOUT}[status] for status in statuses]
-    columns = {"": pa.array(scores, pa.float64()), "_status": statuses, "_repairs": pa.nulls(len(scores), pa.string())}
-    return pa.table({AXIS + name: values for name, values in columns.items()})
-
-
-PARTS = [
-    {"ok": 4, "identical": 2, "missing": 1, "too_long": 2, "http": 1},
-    {"ok": 1, "missing": 4, "unparsed": 1, "refused": 3},
-    {},
-    {"ok": 2},
-]
-FAILED = ("too_long", "unparsed", "refused", "http")
-
-
-@pytest.mark.parametrize("parts", [PARTS, PARTS[:1], PARTS[1:2], PARTS[2:]])
-def test_rows_are_missing_or_failed_by_their_status(parts):
-    """Without an input: missing.  Asked without a score: failed."""
-    totals = {status: sum(counts.get(status, 0) for counts in parts) for status in (*SCORED, *WITHOUT)}
-    failed = sum(totals[status] for status in FAILED)
-    observed = [observe([AXIS], part(counts)) for counts in parts]
-    [counts] = conclude([AXIS], observed, 0).metrics.values()
-    assert counts == RowCounts(sum(totals.values()), totals["missing"], 0, failed)
-    summary = summary_of([AXIS], observed, 0, {}, {})
-    figures = summary[AXIS]
-    assert (figures.n_missing, figures.n_undefined, figures.n_error) == (totals["missing"], 0, failed)
-    assert figures.n == totals["ok"] + totals["identical"]
-    asked = sum(totals.values())
-    lacking = failed + totals["missing"]
-    notes = [note for note in summary.notes if "without a score" in note]
-    assert [note.partition(" without")[0] for note in notes] == [f"{AXIS}: {lacking} of {asked} rows"] * bool(lacking)
-
-
-def test_rejected_rows_are_errors_besides_the_failed_ones():
-    observed = [observe([AXIS], part(counts)) for counts in PARTS]
-    assert summary_of([AXIS], observed, 5, {}, {})[AXIS].n_error == 7 + 5
-    assert conclude([AXIS], observed, 5).n_rejected == 5
+    with judge_server(reply=reply) as judge:
+        options = with_client(base_url=judge.url, store=tmp_path / "s.sqlite", tries=1, concurrency=1)
+        files = fm.tables.FileSettings(on_error="skip")
+        made = fm.judge(path, "safety", model="m", output=tmp_path / "o.parquet", files=files, **options)
+    found = made.summary["judge_safety"]
+    assert (made.rows, made.rejected) == (5, 3)
+    assert (found.n, found.n_missing, found.n_undefined, found.n_error) == (1, 1, 0, 3 + 3)
+    assert fm.summarize(tmp_path / "o.parquet")["judge_safety"] == found
+    assert [note.partition(" without")[0] for note in made.summary.notes if "without a score" in note] == [
+        "judge_safety: 4 of 5 rows"
+    ]

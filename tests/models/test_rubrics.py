@@ -128,7 +128,8 @@ def test_one_quality_on_two_scales_has_two_columns(tmp_path):
 def test_hash_depends_on_every_field(tmp_path):
     path, seen = tmp_path / "mine.toml", set()
     changes = {"name": '"mine"', "version": "= 1", "range": "[1, 3]", "text": "Judge.", "meaning": "good", "none": ""}
-    others = ['"other"', "= 2", "[1, 4]", "Grade.", "very good", ""]
+    changes["order"] = '1 = "bad"\n3 = "good"'
+    others = ['"other"', "= 2", "[1, 4]", "Grade.", "very good", "", '3 = "good"\n1 = "bad"']
     for old, new in zip(changes.values(), others, strict=True):
         path.write_text(GOOD.replace(old, new, 1) if old else GOOD)
         seen.add(read_rubric(path).digest)

@@ -20,7 +20,7 @@ from tests.support import rogue_server as rogue
 from tests.support.goldens import refused
 from tests.support.judge_server import client_file, completion, judge_server, with_client
 from tests.support.program import ENVIRONMENT, ROOT, jsonl, program
-from tests.support.rogue_server import LONG_WAITS, MODES, rogue_server
+from tests.support.rogue_server import LONG_WAITS, rogue_server
 
 SECRET = "sk-Zy9876543210/abc"
 ROWS = {"id": [0, 1, 2], "question": ["q0", "q1", "q2"], "answer": ["a0", "a1", "a2"]}
@@ -95,25 +95,7 @@ def test_odd_replies_have_status_and_reason_and_the_next_run_asks_again(tmp_path
     assert SECRET.lower() not in f"{stored.decode('latin-1')} {first}".lower()
 
 
-def test_half_a_surrogate_pair_passes_through_all_commands(tmp_path):
-    path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q{n}", "answer": "a"} for n in range(3)))
-    store = tmp_path / "s.sqlite"
-    (tmp_path / "t.txt").write_text("{question}")
-    for mode in ("half a pair in the reason", "half a pair alone", "half a pair in an error"):
-        with rogue_server(mode, second) as server:
-            common = ["--model", "m", "--base-url", server.url, "--store", store, "--overwrite"]
-            common += ["--client", client_file(tmp_path, tries=1)]
-            for out in ("o.parquet", "o.csv", "o.jsonl"):
-                done = program(
-                    "judge", "run", path, "-o", tmp_path / out, "--rubrics", "safety", "--keep-replies", *common
-                )
-                assert (done.code in (0, 9), "Traceback" in done.err) == (True, False), done.err
-            bot = ["--bot", "given-contexts", "--template", tmp_path / "t.txt"]
-            done = program("answer", path, "-o", tmp_path / "a.parquet", "--keep", "id", *bot, *common)
-            assert done.code in (0, 9), done.err
-        for prune in ("failures", "model=m"):
-            assert program("judge", "store", store, "--prune", prune).code == 0
-    assert "0 calls" in program("judge", "store", store).out
+def test_half_a_surrogate_pair_of_a_function_is_replaced():
     bot = fm.models.FunctionBot(
         lambda question: {"answer": "\ud800", "contexts": ["\udfff"]}, returns=["contexts"], name="b"
     )
@@ -301,24 +283,6 @@ def test_redirects_within_a_server_are_followed(tmp_path, monkeypatch):
         monkeypatch.setitem(rogue.REPLIES, "once", reply)
         assert [row["judge_safety_status"] for row in judged(tmp_path, server, concurrency=1)] == ["ok"] * 3
         assert set(server.paths) == {"/v1/chat/completions", "/v2/chat/completions"}
-
-
-def test_key_appears_in_no_message_file_or_store(tmp_path):
-    path = jsonl(tmp_path / "rows.jsonl", *({"id": n, "question": f"q{n}", "answer": "a"} for n in range(2)))
-    modes = [mode for mode in MODES if mode.startswith("key")]
-    printed = ""
-    for mode in modes:
-        with rogue_server(mode) as server:
-            common = ["--model", "m", "--base-url", server.url, "--rubrics", "safety", "--keep-replies"]
-            common += ["--client", client_file(tmp_path, tries=1)]
-            out = ["-o", tmp_path / f"{mode}.jsonl", "--store", tmp_path / f"{mode}.sqlite"]
-            done = program("judge", "run", path, *out, *common)
-            printed += done.out + done.err
-    files = [one.read_bytes().decode("latin-1") for one in tmp_path.rglob("*") if one.is_file()]
-    assert len(modes) == 6
-    for text in [*files, printed]:
-        assert SECRET.lower() not in text.lower()
-        assert "\\u0073\\u006b" not in text
 
 
 def test_resume_of_a_finished_output_asks_failed_calls_again(tmp_path):

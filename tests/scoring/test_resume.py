@@ -134,6 +134,9 @@ def test_resuming_a_different_run_raises(tmp_path, source):
     was, now = f"{size:,} bytes of 20[^;]* UTC", f"{size:,} bytes of 1970-01-01 00:00:01.000 UTC"
     assert re.fullmatch(f"{start}input {source} was {was}, is {now}{end}", refusal(job()))
     assert sorted((tmp_path / "o.parquet.partial").rglob("*")) == kept
+    for part in (tmp_path / "o.parquet.partial").glob("part-*"):
+        part.unlink()
+    assert run(open_source(source), job(version="2"), output, **options).resumed_rows == 0, "nothing was left"
 
 
 @pytest.mark.parametrize("name", ["o.parquet", "o/"])

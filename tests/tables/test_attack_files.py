@@ -1,27 +1,17 @@
 """Attacks by scripts/attack_files and spoilt files by scripts/fuzz_inputs, in small: every mode on a few commands."""
 
-import inspect
 import random
 import subprocess
 import sys
-import typing
-from pathlib import Path
 
 import pytest
-from typer.models import OptionInfo
 
-from fastmetrics.cli.commands import all_commands
-from tests.support.file_attacks import MODES, OUTPUTS, WRITERS, Attacker
+from tests.support.file_attacks import MODES, Attacker
 from tests.support.fuzz import all_seeds, mutate
 from tests.support.judge_server import judge_server
-from tests.support.program import ENVIRONMENT, ROOT, name_of, program
+from tests.support.program import ENVIRONMENT, ROOT, program
 
 pytestmark = pytest.mark.usefixtures("hears_interrupts")
-
-INPUTS = ("answers", "baseline", "client", "judged", "labels", "pilot", "plugin", "qrels", "runs", "texts")
-"""Options that name files or folders to read."""
-STORES = ("cache", "store", "work")
-"""Options that name what several runs share, or folders of unfinished outputs."""
 
 
 @pytest.fixture(scope="module")
@@ -40,29 +30,6 @@ def test_attack_is_survived(attacker, mode):
 def test_killed_runs_leave_nothing(attacker):
     counts = attacker.kills(4)
     assert (counts.faults, counts.left) == ([], 0)
-
-
-def test_all_commands_that_write_are_attacked():
-    flags = {flag: name for name, flag in OUTPUTS.items()}
-    attacked = {(name_of(words), flags[word]) for words in WRITERS.values() for word in words if word in flags}
-    # local models need an extra and write as embed does: tests/models/test_local_models.py
-    commands = {name: command for name, command in all_commands().items() if not name.startswith("models ")}
-    assert attacked == {(name, option) for name, command in commands.items() for option in _outputs(command)}
-    replacing = {name for name, command in commands.items() if "overwrite" in inspect.signature(command).parameters}
-    # vectors load writes a table of a server in one transaction: tests/vectors/test_pgvector.py; evaluate-rag writes
-    # files as other commands do, into a folder of its own: tests/reporting/test_evaluate_rag.py
-    assert replacing - {"vectors load", "evaluate-rag"} <= {name for name, _ in attacked}
-
-
-def _outputs(command):
-    """The options of a command that name a file or a folder to write."""
-    for name, hint in typing.get_type_hints(command, include_extras=True).items():
-        options = [about for about in getattr(hint, "__metadata__", ()) if isinstance(about, OptionInfo)]
-        if name in (*INPUTS, *STORES) or not options:
-            continue
-        is_path = Path in (hint.__origin__, *typing.get_args(hint.__origin__))
-        if is_path or options[0].metavar in ("PATH", "FILE", "FOLDER"):
-            yield name
 
 
 def test_spoilt_tables_are_scored_or_refused(tmp_path):

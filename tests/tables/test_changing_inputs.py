@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -85,17 +86,6 @@ def test_first_row_that_is_too_long_is_skipped(name, long):
     assert ["more than 4,000 bytes" in reject["reason"] for reject in rejects] == [True] * long
 
 
-@pytest.mark.parametrize("suffix", [".jsonl.zst", ".csv.zst", ".tsv.zst", ".jsonl.gz", ".csv.gz"])
-def test_compressed_outputs_are_read_again(suffix):
-    jsonl(Path("t.jsonl"), *ROWS)
-    assert program("score", "t.jsonl", "-o", f"o{suffix}", "-m", "token_f1", "--keep", "answer,reference").code == 0
-    assert program("score", f"o{suffix}", "-o", f"again{suffix}", "-m", "exact_match").code == 0
-    assert program("match", f"again{suffix}", f"o{suffix}", "-o", f"m{suffix}", "--columns", "question=id").code in (
-        0,
-        3,
-    )
-
-
 SMALL = ReadSizes(parquet_rows=40, line_block_bytes=2000, csv_block_bytes=2000)
 """Several chunks a file."""
 MANY = pa.table({"id": range(200), "answer": [f"answer {n}" for n in range(200)], "reference": ["x"] * 200})
@@ -164,12 +154,15 @@ def test_bad_rows_are_reported_once_after_a_retry(tmp_path, monkeypatch):
     ],
 )
 def test_permanent_fault_raises(tmp_path, monkeypatch, error, left, said):
+    slept = []
+    monkeypatch.setattr(RETRY_LIMITS, "pause_seconds", 3.0)
+    monkeypatch.setattr(time, "sleep", slept.append)
     source = open_source(write(MANY, tmp_path / "t.parquet"), sizes=SMALL)
     counted = failing(monkeypatch, source, error, 0, 3)
     with pytest.raises(FileFormatError) as caught:
         read(source, KINDS)
     assert str(caught.value) == f"{tmp_path}/t.parquet: {said}"
-    assert counted == [left]
+    assert (counted, slept) == ([left], [] if left else [3.0, 6.0])
 
 
 def test_bad_cells_before_a_long_cell_are_reported_once(tmp_path):

@@ -1,5 +1,6 @@
 """SQLite and DuckDB: read by queries, and written."""
 
+import shutil
 import sqlite3
 
 import duckdb
@@ -161,6 +162,19 @@ def test_types_of_duckdb(tmp_path):
     refused(ColumnError, "bytes", read, f"{address}?table=t", bytes="text")
 
 
+def test_changes_that_wait_beside_a_database_are_read_and_left_there(tmp_path):
+    writer = sqlite3.connect(tmp_path / "live.db")
+    for statement in ("PRAGMA journal_mode = WAL", "CREATE TABLE t (id integer)", "INSERT INTO t VALUES (7)"):
+        writer.execute(statement)
+    writer.commit()
+    for suffix in ("", "-wal"):  # as a writer leaves them that was killed
+        shutil.copy(tmp_path / f"live.db{suffix}", tmp_path / f"left.db{suffix}")
+    writer.close()
+    before = {suffix: (tmp_path / f"left.db{suffix}").read_bytes() for suffix in ("", "-wal")}
+    assert read(f"sqlite:///{tmp_path}/left.db?table=t") == [{"id": 7}]
+    assert {suffix: (tmp_path / f"left.db{suffix}").read_bytes() for suffix in before} == before
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_changed_database_ends_the_run(scheme, tmp_path):
     address = make(scheme, tmp_path, "CREATE TABLE t (id integer)", "INSERT INTO t VALUES (7)")
@@ -222,7 +236,7 @@ DATABASE_OUTPUTS_ROWS = pa.table(
 METRICS = ["token_f1", "keyword_recall"]
 
 
-@pytest.fixture(params=["sqlite", "duckdb", pytest.param("postgresql", marks=NEEDS["postgres"])])
+@pytest.fixture(params=["sqlite", "duckdb", pytest.param("postgresql", marks=[NEEDS["postgres"], pytest.mark.full])])
 def database(request, tmp_path):
     """The address of an empty database, with a separator, and a function that executes statements in it."""
     if request.param == "postgresql":

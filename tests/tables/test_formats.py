@@ -181,14 +181,6 @@ def test_a_log_of_damaged_bytes_is_an_error_or_a_bad_row(tmp_path):
             continue
 
 
-def test_a_log_of_failed_samples_alone_has_no_scores(tmp_path):
-    document = json.loads((TOOLS / "inspect.json").read_text())
-    document["samples"] = [sample for sample in document["samples"] if "error" in sample] * 3
-    (tmp_path / "log.json").write_text(json.dumps(document))
-    scored = fm.score(tmp_path / "log.json", "token_f1,answer_words", output=tmp_path / "scores.parquet")
-    assert (scored.summary["answer_words"].n, scored.summary["answer_words"].n_missing) == (0, 3)
-
-
 def test_tools_still_write_such_files(tmp_path):
     """Where they are installed, as a newer version may write something else."""
     from scripts.tool_files import MAKERS
@@ -362,12 +354,6 @@ def test_a_sheet_is_scored_like_the_same_table_in_csv(tmp_path):
     assert scored[0].summary["exact_match"].n_missing == 1
     assert "blank cells are missing: 1 of 3 in answer" in scored[0].summary.notes[0]
     assert fm.score(book, "answer_words").to_pydict() == {"id": ["7", "8", "9"], "answer_words": [2.0, 1.0, None]}
-
-
-def test_a_blank_cell_may_be_an_empty_text(tmp_path):
-    book = write_workbook(tmp_path / "rows.xlsx", {"Sheet1": ROWS})
-    scores = fm.score(book, "answer_words", files=fm.tables.FileSettings(blank="empty"))
-    assert scores["answer_words"].to_pylist() == [2.0, 1.0, 0.0]
 
 
 def test_a_sheet_is_read_by_its_name(tmp_path):

@@ -54,17 +54,6 @@ def test_empty_output_of_every_format_is_readable(tmp_path, name, rows):
     assert program("score", name, "-o", "again.parquet", "-m", "latency_ms").code == 0
 
 
-@pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.zst", "o.csv", "o.parquet", "o.arrow"])
-def test_empty_match_output_is_readable(tmp_path, name):
-    (tmp_path / "q.csv").write_text("id,question\n")
-    (tmp_path / "faq.csv").write_text("question,answer\na,b\n")
-    done = program("match", "q.csv", "faq.csv", "-o", name)
-    assert (done.code, done.err) == (0, "")
-    assert open_source(name).schema.names == ["id", "question", "answer", "score", "index"]
-    told = json.loads(program("summarize", name, "--json").out)
-    assert (told["n_rows"], list(told["metrics"])) == (0, ["score", "index"])
-
-
 @pytest.mark.parametrize(
     "said", [b"", b"{", b"[]", b"\xff", b'{"metrics": 7}', b'{"metrics": {"x": 1}}', b"[" * 99_999]
 )
@@ -82,13 +71,6 @@ def test_single_reference_among_lists_is_a_list_of_one(tmp_path):
     expected = [1.0, 1.0, None, None]
     assert fm.score(rows, ["token_f1"])["token_f1"].to_pylist() == expected
     assert fm.score(pd.DataFrame(rows), ["token_f1"])["token_f1"].to_pylist() == expected
-
-
-def test_string_option_equals_list_of_one_name(tmp_path):
-    assert list(fm.rouge(["a"], ["a"], types="rougeL")) == ["rougeL_precision", "rougeL_recall", "rougeL_f1"]
-    scores, labels = {"id": [1, 2, 3], "fit": [0.1, 0.2, 0.3]}, {"id": [3, 2, 1], "ann": [1, 1, 0]}
-    assert list(fm.validate(scores, labels, metrics="fit", raters="ann")) == ["fit"]
-    assert fm.grounding_overlap(["Paris [1]."], [["Paris"]], cache=tmp_path / "cache").tolist() == [1.0]
 
 
 def test_pandas_row_labels_are_not_scores():

@@ -200,6 +200,15 @@ def test_what_another_program_wrote_meanwhile_stays():
     assert Path("page.html").read_text() == "of another program"
 
 
+def test_a_folder_that_no_report_made_stays():
+    rows()
+    assert program("score", "in.jsonl", "-o", "s.parquet", "-m", "token_f1").code == 0
+    Path("mine").mkdir()
+    Path("mine/labels.csv").touch()
+    assert program("report", "s.parquet", "--rows", "all", "-o", "mine", "--overwrite").code == 4
+    assert os.listdir("mine") == ["labels.csv"]
+
+
 @pytest.mark.parametrize("renames", [0, 1, 2])
 def test_a_folder_is_replaced_whole(monkeypatch, renames):
     """However many of the two renames a run made before it was killed, nothing is lost, and the next one succeeds."""

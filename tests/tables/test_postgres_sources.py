@@ -52,12 +52,6 @@ def read(address, **kinds):
     return whole_table(source, kinds or dict.fromkeys(source.names, "any")).to_pylist()
 
 
-def test_scores_are_those_of_the_rows_in_memory(postgres):
-    postgres.fill("answers", ROWS, "id")
-    scores = fm.score(postgres.address(table="answers"), ["token_f1", "keyword_recall"])
-    assert scores.equals(fm.score(ROWS, ["token_f1", "keyword_recall"]))
-
-
 def test_scores_of_a_table_have_the_bytes_of_those_from_parquet(postgres, tmp_path):
     rows = pa.concat_tables([ROWS] * 400).set_column(0, "id", pa.array(range(1_200)))
     pq.write_table(rows, tmp_path / "rows.parquet")
@@ -296,11 +290,3 @@ def test_reads_one_after_the_other_show_one_moment(postgres):
     postgres.execute("INSERT INTO answers (id) VALUES (5)")
     rows.append([chunk.batch.num_rows for chunk in fresh.chunks(selection)])
     assert rows == [[4], [4]]
-
-
-def test_no_rows(postgres, tmp_path):
-    postgres.execute("CREATE TABLE t (id int PRIMARY KEY, answer text, reference text)")
-    assert fm.score(postgres.address(table="t"), ["token_f1"]).num_rows == 0
-    result = fm.score(postgres.address(table="t"), ["token_f1"], output=tmp_path / "scores.parquet")
-    assert result.rows == 0
-    assert pq.read_table(tmp_path / "scores.parquet").num_rows == 0

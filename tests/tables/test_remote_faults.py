@@ -208,31 +208,6 @@ def test_short_read_is_retried(tmp_path, monkeypatch, name):
     refused(FileFormatError, f"flaky://short/{name}", read, source, KINDS)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 900, 4500])
-def test_parquet_reading_continues_at_the_same_row(failing, tmp_path, monkeypatch, rows):
-    pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=500)
-    failing.objects["/bkt/t.parquet"] = (tmp_path / "t.parquet").read_bytes()
-    sizes = ReadSizes(parquet_rows=500)
-    source = open_source(address(failing, "t.parquet"), sizes=sizes)
-    failures, first = [RETRY_LIMITS.read_tries - 1], [rows]
-
-    def breaking(parquet, *rest, real=None):
-        for seen, batch in enumerate(real(parquet, *rest)):
-            if seen * 500 >= first[0] and failures[0]:
-                failures[0], first[0] = failures[0] - 1, 0
-                raise OSError("AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 18, Partial file")
-            yield batch
-
-    from fastmetrics.tables import arrow_files
-
-    monkeypatch.setattr(arrow_files, "_batches", lambda *rest, real=arrow_files._batches: breaking(*rest, real=real))
-    assert read(source, KINDS)[0].equals(TABLE)
-    assert failures == [0]
-    local = open_source(tmp_path / "t.parquet", sizes=sizes)
-    failures[0] = RETRY_LIMITS.read_tries
-    refused(FileFormatError, "NETWORK_CONNECTION 18", read, local, KINDS)
-
-
 @pytest.mark.parametrize("fault", [403, 500])
 def test_web_errors_omit_secrets(failing, fault):
     """The packages behind fsspec put the whole address into their errors."""

@@ -1,6 +1,5 @@
 """Outputs and folders of runs behind addresses: the bytes of a local run, whole or absent."""
 
-import json
 from pathlib import Path
 
 import fsspec
@@ -16,7 +15,6 @@ from fastmetrics.metrics.prices import price_of
 from fastmetrics.models.bots import read_knowledge
 from fastmetrics.models.prompts import read_rubric
 from fastmetrics.results.gate_rules import read_rules
-from fastmetrics.results.summary import summarize
 from fastmetrics.tables import targets
 from fastmetrics.tables.addresses import as_local
 from fastmetrics.tables.opening import open_source
@@ -87,21 +85,6 @@ def test_remote_objects_equal_local_files(s3, tmp_path, numbers, name):
     assert (remote.rows, remote.rejected) == (local.rows, local.rejected) == (989, 11)
     assert (remote.output, remote.rejects) == (address, f"{address.rstrip('/')}.rejects.jsonl")
     assert read_metadata(address) == read_metadata(f"{tmp_path}/out/{name}")
-
-
-def test_scoring_from_bucket_to_bucket(s3, tmp_path):
-    rows = tmp_path / "rows.jsonl"
-    made = ({"id": n, "answer": f"a {n % 7}", "reference": "a 3", "latency_ms": n % 13} for n in range(500))
-    rows.write_text("".join(json.dumps(row) + "\n" for row in made))
-    wanted = ["token_f1", "latency_ms"]
-    local = fm.score(rows, output=tmp_path / "s.parquet", metrics=wanted)
-    for name in ("s.parquet", "s.csv.gz", "folder"):
-        address = f"s3://{BUCKET}/job/{name}"
-        found = fm.score(s3.put(rows, "job/rows.jsonl"), output=address, metrics=wanted)
-        assert found.summary.to_json() == local.summary.to_json()
-        assert summarize(address).to_json() == local.summary.to_json()
-        assert program("summarize", address, "--json").out == program("summarize", tmp_path / "s.parquet", "--json").out
-    assert s3.read("job/s.parquet") == (tmp_path / "s.parquet").read_bytes()
 
 
 def test_existing_objects_are_kept_unless_overwrite(s3, numbers):
@@ -217,20 +200,11 @@ def test_outputs_at_memory_and_file_addresses(tmp_path, numbers, monkeypatch):
         for file, data in files.items():
             assert memory.cat_file(f"/written/{name}{file}") == data
     assert read_metadata("memory://written/folder/") == read_metadata(as_local((tmp_path / "folder").as_uri()))
+    score(numbers, "memory://written/folder/", overwrite=True, limits=Limits(part_rows=5000))
+    parts = {Path(name).name for name in memory.ls("/written/folder", detail=False)}
+    assert parts == {"_fastmetrics.json", "part-000000.parquet"}, "older parts are gone"
     refused(OutputError, "overwrite=True", score, numbers, "memory://written/s.parquet", never)
     assert program("rank", "memory://x/none.txt", "memory://x/none.qrels", "-m", "mrr").code == 3
-
-
-def test_small_results_are_written_to_remote_addresses(s3, tmp_path):
-    (tmp_path / "run.txt").write_text("q1 Q0 d1 1 0.9 x\n")
-    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
-    address = f"s3://{BUCKET}/small/queries.parquet"
-    asked = ("rank", tmp_path / "run.txt", tmp_path / "qrels.txt", "-m", "mrr", "-o")
-    assert [program(*asked, address).code for _ in range(2)] == [0, 4]
-    assert program(*asked, address, "--overwrite").code == 0
-    assert program(*asked, tmp_path / "queries.parquet").code == 0
-    assert s3.read("small/queries.parquet") == (tmp_path / "queries.parquet").read_bytes()
-    assert program(*asked, "s3://nowhere/queries.csv").code == 4
 
 
 @pytest.fixture

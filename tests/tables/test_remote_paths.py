@@ -9,9 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import typing
 import uuid
-from collections import Counter
 from pathlib import Path
 
 import fsspec
@@ -22,12 +20,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import fs
-from typer.models import ArgumentInfo
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, MissingExtraError, OptionError
 from fastmetrics.base.limits import ReadSizes
-from fastmetrics.cli.commands import all_commands
 from fastmetrics.results.summary import summarize
 from fastmetrics.tables.addresses import Pattern, is_input, on_disk, parse
 from fastmetrics.tables.opening import expand, open_source
@@ -35,7 +31,7 @@ from fastmetrics.tables.remote_files import store
 from tests.support.goldens import refused
 from tests.support.judge_server import judge_server
 from tests.support.loopback import BUCKET, KEY, SECRET, object_store
-from tests.support.program import ENVIRONMENT, ROOT, jsonl, name_of, program
+from tests.support.program import ENVIRONMENT, ROOT, jsonl, program
 from tests.support.table_files import FORMATS, KINDS, ROWS, read, tree, write
 
 TABLE = pa.table(ROWS)
@@ -240,25 +236,6 @@ def test_process_exits_silently_after_reading_s3(s3, tmp_path):
         assert (done.stdout, done.stderr) == (b"3\n", b"")
 
 
-def test_other_commands_read_remote_addresses(s3, tmp_path):
-    run = tmp_path / "run.txt"
-    run.write_text("q1 Q0 d1 1 0.9 x\nq1 Q0 d2 2 0.8 x\n")
-    qrels = tmp_path / "qrels.txt"
-    qrels.write_text("q1 0 d2 1\n")
-    there = program("rank", s3.put(run, "rank/run.txt"), s3.put(qrels, "rank/qrels.txt"), "-m", "mrr", "--json")
-    here = program("rank", run, qrels, "-m", "mrr", "--json")
-    assert (there.code, there.out) == (0, here.out.replace(str(run), f"s3://{BUCKET}/rank/run.txt"))
-    scores, labels = tmp_path / "scores.csv", tmp_path / "labels.csv"
-    scores.write_text("id,token_f1\n" + "".join(f"{n},{n / 9}\n" for n in range(9)))
-    labels.write_text("id,label\n" + "".join(f"{n},{n % 2}\n" for n in range(9)))
-    there = program("validate", s3.put(scores, "val/scores.csv"), s3.put(labels, "val/labels.csv"))
-    assert (there.code, there.out) == (0, program("validate", scores, labels).out)
-    assert program("validate", f"s3://{BUCKET}/val/none.csv", labels).code == 3
-    rows_ = tmp_path / "rows.csv"
-    rows_.write_text("answer,reference\nyes,no\n")
-    assert program("profile", s3.put(rows_, "val/rows.csv"), "-m", "exact_match").code == 0
-
-
 NAMES = st.sampled_from(["a.csv", "b.csv", ".h.csv", "_s.csv", "ab.csv", "x", "xy", ".x", "[a].csv", "lang=de"])
 STEPS = st.sampled_from(["*", "**", "?.csv", "*.csv", "[ab]*", "[!a].csv", ".*", "x", "x*", "*x", "a.csv", "[[]a].csv"])
 
@@ -393,24 +370,6 @@ def test_scores_matched_by_a_pattern_are_summarized(s3, tmp_path):
     assert there.n_rows == 4
 
 
-NEVER = (
-    "metrics suites embedder columns schema keep format on_error engine address name by cluster tests names system on "
-    "better of segment other require title vectors_column method column color lists label raters "
-    "measures metric bot model base_url endpoint parameters retry language ranges strategy score languages indicators "
-    "chunk_column source_column failure prune thresholds query "
-    "vector id text where query_column pgvector sweep database label group judge_model judge_base_url "
-    "delimiter encoding records sheet extract normalize main predicted expected success "
-    "blank no_relevant duplicates missing interval correction "
-    "pairing turn unpaired decimal flags for_ using alert"
-)
-"""Parameters that are no paths in any command."""
-IN_SOME = {
-    *(("compare", "baseline"), ("power", "baseline"), ("summarize", "worst"), ("report", "rows"), ("metrics", "name")),
-    *(("vectors search", "table"), ("vectors load", "table"), ("vectors load", "vectors")),  # of a database server
-    *(("logs check", "labels"), ("logs chunks", "scores"), ("logs topics", "scores")),
-}
-"""Parameters that are no paths in these commands."""
-
 LINES = (ROOT / "tests" / "data" / "command_lines.txt").read_text("utf-8").splitlines()
 """Command lines with a path for every option that takes one: ``<`` is read, ``>`` written, ``@`` on this machine."""
 
@@ -437,30 +396,6 @@ READERS = {(line.split()[at - 1], *form(word)): (line, at, word) for line, at, w
 """One command for each option and form of what is read or written there: ``--full`` runs them all."""
 CONVERTERS = {form(one[2]): one for one in READERS}.values()
 """One of them for each form of what is read or written."""
-
-
-def spelling(name, hint):
-    """The option of a parameter; "" of an argument."""
-    info = typing.get_args(hint)[1]
-    if isinstance(info, ArgumentInfo):
-        return ""
-    flags = [one for one in (info.default, *(info.param_decls or ())) if isinstance(one, str)]
-    return flags[0] if flags else f"--{name.replace('_', '-')}"
-
-
-def test_the_cases_have_every_path():
-    """A new parameter that holds text is a path of a line, or listed as none; local models need an extra."""
-    for command, call in all_commands().items():
-        if command.startswith("models "):
-            continue
-        hints = typing.get_type_hints(call, include_extras=True)
-        kinds = {name: str(typing.get_args(hint)[0]) for name, hint in hints.items() if typing.get_args(hint)}
-        text = {name for name, kind in kinds.items() if "str" in kind.replace("StrEnum", "") or "Path" in kind}
-        none = {*NEVER.split(), *(name for of, name in IN_SOME if of == command)}
-        needed = Counter(spelling(name, hints[name]) for name in text - none)
-        lines = [Counter(option for _, option, _ in paths(line)) for line in LINES if name_of(line.split()) == command]
-        assert {option for line in lines for option in line} == set(needed), command
-        assert max((line[""] for line in lines), default=0) >= needed[""], command
 
 
 @pytest.fixture(scope="module")

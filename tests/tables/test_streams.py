@@ -27,7 +27,7 @@ from fastmetrics.tables import input_files
 from fastmetrics.tables.opening import open_source
 from fastmetrics.vectors.vector_arrays import Vectors
 from tests.support.goldens import refused
-from tests.support.program import ENVIRONMENT, command, program
+from tests.support.program import ENVIRONMENT, program
 from tests.support.table_files import read as read_source
 from tests.support.table_files import write
 
@@ -127,24 +127,6 @@ def test_error_for_pipe_without_format_names_the_option(tmp_path):
         "score", poured(tmp_path, b"answer\nyes\n", "p2"), "-o", tmp_path / "o.csv", "--format", "csv", "-m", "brevity"
     )
     assert "unknown format" not in done.err
-
-
-@pytest.mark.full
-def test_commands_read_process_substitutions(tmp_path):
-    write(ROWS, tmp_path / "t.csv")
-    (tmp_path / "run").write_text("q1 Q0 d1 1 1.0 t\n")
-    (tmp_path / "qrels").write_text("q1 0 d1 1\n")
-    run = " ".join(command())
-    for line in (
-        f"{run} score <(cat t.csv) -m exact_match -o o.csv -q && {run} summarize <(cat o.csv | cut -d, -f 2)",
-        f"{run} rank <(cat run) <(gzip -c qrels) -m mrr && {run} validate <(cat t.csv) t.csv || true",
-    ):
-        done = subprocess.run(
-            ["bash", "-c", line], check=False, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, timeout=300
-        )
-        assert b"Traceback" not in done.stderr, done.stderr
-        assert b"cannot be read" not in done.stderr, done.stderr
-    assert (tmp_path / "o.csv").exists()
 
 
 @pytest.mark.parametrize("kind", ["plain", *PACK])
@@ -303,11 +285,3 @@ def test_large_compressed_array_is_not_unpacked_into_memory(tmp_path):
     done = subprocess.run(run, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert done.stdout.split()[:2] == ["1000000", "100"]
     assert int(done.stdout.split()[2]) < 50_000  # KB, of 400 MB
-
-
-@pytest.mark.parametrize("shape", [(3, 10**6, 10**6), (2**62, 2**62), (-1, 3), (10**7, 10**7)])
-def test_compressed_array_that_declares_too_much_is_an_error(tmp_path, shape):
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
-    (tmp_path / "v.npy.gz").write_bytes(gzip.compress(header.getvalue() + b"\0" * 1_000_000))
-    refused(FileFormatError, "v.npy.gz", Vectors.of, tmp_path / "v.npy.gz")

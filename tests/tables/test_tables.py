@@ -3,8 +3,10 @@
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -60,18 +62,6 @@ def test_standard_input_of_one_column_needs_a_format(monkeypatch):
     refused(FileFormatError, "format=", open_source, "-")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"answer\nyes\n")))
     assert read(open_source("-", format="csv"), {"answer": "text"})[0].to_pydict() == {"answer": ["yes"]}
-
-
-def test_hive_folder_gives_its_keys_and_ignores_marker_files(tmp_path):
-    for lang, year in (("de", 2023), ("en", 2024)):
-        folder = tmp_path / f"lang={lang}" / f"year={year}"
-        folder.mkdir(parents=True)
-        pq.write_table(pa.table({"answer": [lang]}), folder / "part-0.parquet")
-        (folder / "_SUCCESS").touch()
-    source = open_source(tmp_path)
-    table, _ = read(source, {"answer": "text", "lang": "any", "year": "any"})
-    assert table.to_pydict() == {"answer": ["de", "en"], "lang": ["de", "en"], "year": [2023, 2024]}
-    assert source.rows == 2
 
 
 def test_globs_and_lists_are_read_in_order(tmp_path):
@@ -338,6 +328,16 @@ def test_several_endless_lines_in_one_run(tmp_path):
         code, said, memory = peak("rank", rankings, tmp_path / "q.txt")
         assert (code, f"line {line}: the line is longer than 67,108,864 bytes" in said) == (3, True)
         assert memory < 1 << 30
+
+
+def test_a_first_line_without_an_end_is_read_up_to_the_limit(tmp_path):
+    (tmp_path / "run.txt").touch()
+    os.truncate(tmp_path / "run.txt", 5 * MOST)
+    tracemalloc.start()
+    refused(FileFormatError, "line 1 67,108,864", fm.rank, tmp_path / "run.txt", {"q": {"d": 1}}, "mrr")
+    _, memory = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert memory < 3 * MOST
 
 
 LONG = 70_000_000
