@@ -241,12 +241,12 @@ def test_equal_times_do_not_hit_and_threads_do_not_change_bits():
     later = {**same, "timestamp": ["2024-01-05"] * 3 + ["2024-01-06"]}
     assert fm.logs.cache_hit_rate(later).cache_hit_rate == 0.25
     rng = np.random.default_rng(2)
-    rows = pa.array(rng.standard_normal((6000, 8), np.float32).tolist(), pa.list_(pa.float32()))
+    rows = pa.array(rng.standard_normal((2500, 8), np.float32).tolist(), pa.list_(pa.float32()))
     one, other = (fm.logs.cache_hit_rate({"question_embedding": rows}, threads=n).to_arrow() for n in (1, 3))
     assert one.equals(other)
     units = np.array(rows.to_pylist())
     units /= np.linalg.norm(units, axis=1, keepdims=True)
-    every = np.where(np.tri(6000, k=-1, dtype=bool), units @ units.T, -2)
+    every = np.where(np.tri(2500, k=-1, dtype=bool), units @ units.T, -2)
     assert np.allclose(one["cosine"].to_numpy()[1:], every.max(axis=1)[1:], atol=1e-6)
 
 

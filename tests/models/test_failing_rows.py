@@ -78,10 +78,11 @@ FAULTS = [
 ]
 MOST = [*(("judge", *one) for one in FAULTS[:3]), ("answer", *FAULTS[0])]
 """Each fault of a judge, and one of a bot, whose calls go the same way."""
+WAITING = [pytest.param(*one, marks=[pytest.mark.full] * ("hang" in one)) for one in MOST]
 BOTH = pytest.mark.parametrize("kind", ["judge", "answer"])
 
 
-@pytest.mark.parametrize(("kind", "fault", "status", "reason"), [*MOST, ("answer", *FAULTS[3])])
+@pytest.mark.parametrize(("kind", "fault", "status", "reason"), [*WAITING, ("answer", *FAULTS[3])])
 def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, status, reason):
     with judge_server(draw=failing(fault, {3})) as server:
         runs = Runs(tmp_path, server, kind, 6, fault)
@@ -98,7 +99,7 @@ def test_one_row_that_always_fails_ends_no_later_run(tmp_path, kind, fault, stat
 
 @pytest.mark.parametrize(
     ("kind", "fault", "status", "reason"),
-    [pytest.param(*one, marks=[pytest.mark.full] * ("hang" in one)) for one in MOST],
+    WAITING,
 )
 def test_failing_first_rows_of_a_first_run_do_not_end_it(tmp_path, kind, fault, status, reason):
     failed = 8

@@ -199,7 +199,7 @@ def test_runs_of_other_rows_are_marked_in_a_trend(tmp_path):
     assert {"first", "second*"} <= set(texts(tmp_path / "a.svg").split(" "))
 
 
-def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):
+def test_points_can_be_coloured_by_numbers_and_categories(tmp_path, full):
     points = fm.vectors.project(RNG.random((30, 4)))
     save(points, tmp_path / "numbers.svg", color=[None, *range(29)])
     kinds = [f"topic {row % 14}" for row in range(30)]
@@ -208,9 +208,12 @@ def test_points_can_be_coloured_by_numbers_and_categories(tmp_path):
     assert "topic 0" in shown
     assert "5 others" in shown
     assert "5 others" not in texts(tmp_path / "numbers.svg")
+    some = {"Arrow dictionary with holes"} | (
+        {"pandas", "pandas nullable", "Polars", "Arrow chunks"} if full else set()
+    )
     for values, name in ((kinds, "kinds"), ([None, *map(float, range(29))], "numbers")):
         for kind, column in column_kinds.kinds(values).items():
-            if kind in ("pandas", "pandas nullable", "Polars", "Arrow chunks", "Arrow dictionary with holes"):
+            if kind in some:
                 save(points, tmp_path / "again.svg", color=column)
                 assert (tmp_path / "again.svg").read_bytes() == (tmp_path / f"{name}.svg").read_bytes(), kind
     with pytest.raises(OptionError, match=r"color=.*: expected one a row, 30, got 2"):

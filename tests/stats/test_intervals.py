@@ -537,7 +537,7 @@ def test_intervals_of_kappa_phi_and_alpha_hold_for_rare_classes(n, one, other, k
     cells = [both, one - both, other - both, 1 - one - other + both]
     phi = (both - one * other) / math.sqrt(one * other * (1 - one) * (1 - other))
     tables, times = np.unique(
-        np.random.default_rng(n).multinomial(n, cells, 2_000 if full else 160), axis=0, return_counts=True
+        np.random.default_rng(n).multinomial(n, cells, 2_000 if full else 100), axis=0, return_counts=True
     )
     held, silent = dict.fromkeys(("kappa", "phi", "alpha"), 0), 0
     for counts, share in zip(tables, times / times.sum(), strict=True):

@@ -58,10 +58,11 @@ def rows_of(kind, rows, dim, rng):
 
 @pytest.mark.parametrize("kind", ["plain", "tied", "duplicated", "tight", "tiny", "large", "uneven", "zeros"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_exact_search_has_the_least_distances_in_order(kind, dtype):
+def test_exact_search_has_the_least_distances_in_order(kind, dtype, full):
     """Rows by distance, equal ones by number, without the row itself; -1 and NaN where there are fewer."""
     rng = np.random.default_rng(5)
-    for rows, metric, own in ((n, metric, own) for n in (0, 1, 2, 5, 60) for metric in DISTANCES for own in (0, 1)):
+    numbers = (0, 1, 2, 5, 60) if full or kind == "tied" else (60,)
+    for rows, metric, own in ((n, metric, own) for n in numbers for metric in DISTANCES for own in (0, 1)):
         if dtype == np.float16 and kind in ("tiny", "large"):
             continue
         corpus, others = (rows_of(kind, n, 4, rng).astype(dtype) for n in (rows, 5))
@@ -76,9 +77,9 @@ def test_exact_search_has_the_least_distances_in_order(kind, dtype):
             kept = max(0, min(k, rows - own))
             ids, distances = one.ids[:, :kept], one.distances[:, :kept]
             expected = np.sort(truth, axis=1)[:, :kept]
-            close = {"rel": 1e-9, "abs": 1e-12 * np.abs(truth[np.isfinite(truth)]).max(initial=0)}
-            assert distances == pytest.approx(expected, **close)
-            assert np.take_along_axis(truth, ids, axis=1) == pytest.approx(expected, **close)
+            close = {"rtol": 1e-9, "atol": 1e-12 * np.abs(truth[np.isfinite(truth)]).max(initial=0)}
+            np.testing.assert_allclose(distances, expected, **close)
+            np.testing.assert_allclose(np.take_along_axis(truth, ids, axis=1), expected, **close)
             order = np.lexsort((ids, distances), axis=1)
             assert (order == np.arange(kept)).all()
             assert all(len(set(row)) == kept for row in ids.tolist())
