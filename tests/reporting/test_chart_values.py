@@ -12,7 +12,6 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import precision_recall_curve, roc_auc_score, roc_curve
 
 import fastmetrics as fm
-from fastmetrics.base.errors import InputError, OptionError, UnknownNameError
 from fastmetrics.vectors.projection import _CATEGORIES
 
 CHANCE = np.random.default_rng(5)
@@ -101,26 +100,12 @@ def test_curves_of_a_validation_are_those_of_scikit_learn():
     assert "latency_ms" not in lines
 
 
-def test_curves_that_cannot_be_drawn_raise():
-    found = fm.validate(JUDGED, LABELS)
-    with pytest.raises(OptionError, match="kind='roq'"):
-        found.plot(Figure(), kind="roq")
-    with pytest.raises(UnknownNameError, match="did you mean 'token_f1'"):
-        found.plot(Figure(), metrics="token_f2")
-    with pytest.raises(InputError, match="no metric has a curve of calibration"):
-        found.plot(Figure(), kind="calibration", metrics="latency_ms")
-    with pytest.raises(OptionError, match="curves need labels of two classes: set the positive grades with positive="):
-        fm.validate(JUDGED, [1.0, 2.0, 3.0, 4.0] * 10).plot(Figure())
-
-
 def test_the_risk_coverage_curve_has_its_area():
     found = fm.stats.risk_coverage([0.9, 0.2, 0.5, 0.5], [1, 0, 1, 0])
     axes = found.plot(Figure())
     curve, area = axes.lines
     assert list(curve.get_ydata()) == found.risk.tolist()
     assert area.get_ydata()[0] == pytest.approx(np.mean(found.risk))
-    with pytest.raises(InputError, match="no row has a confidence and a quality"):
-        fm.stats.risk_coverage([], []).plot(Figure())
 
 
 def test_a_chart_returns_axes_in_a_new_figure_or_a_part_of_one():

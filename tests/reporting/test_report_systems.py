@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, OptionError
+from fastmetrics.base.errors import ColumnError
 from tests.reporting.test_report import HOSTILE, read
+from tests.support.goldens import refused
 from tests.support.program import jsonl, program
 
 IDS = [f"q{at}" for at in range(8)]
@@ -58,11 +59,6 @@ def test_the_baseline_is_a_system_by_its_name_or_a_file(tmp_path):
                                                   "other": None, "x": [[0.3]]}  # fmt: skip
     fm.report(whole, tmp_path / "r.html", system="model", baseline=run(2), overwrite=True)
     assert rows_of(tmp_path / "r.html")["q3"]["b"] == [0.3]
-    only = whole.filter(pa.compute.equal(whole["model"], "one"))
-    with pytest.raises(InputError, match=r"no system but one, the baseline"):
-        fm.report(only, tmp_path / "n.html", system="model", baseline="one")
-    with pytest.raises(ColumnError, match="no column 'llm'"):
-        fm.report(whole, tmp_path / "n.html", system="llm")
 
 
 @pytest.mark.parametrize("every", [False, True])
@@ -85,12 +81,6 @@ def test_as_many_files_of_texts_as_runs_give_each_its_answers(tmp_path):
     assert rows_of(tmp_path / "r.html")["q4"]["o"] == [[name, f"{name} says q4 {HOSTILE[0]}"] for name in SYSTEMS[1:]]
     fm.report(runs, tmp_path / "s.html", texts=[texts(0)])
     assert "o" not in rows_of(tmp_path / "s.html")["q4"]
-    with pytest.raises(
-        OptionError, match=r"^texts= has 2 sources for 3 runs; give one for the first run, or one for each$"
-    ):
-        fm.report(runs, tmp_path / "n.html", texts=[texts(0), texts(1)])
-    with pytest.raises(InputError, match="contain no id of the scores"):
-        fm.report(runs, tmp_path / "n.html", texts=[texts(0), texts(1), {"id": ["x"], "answer": ["y"]}])
 
 
 def test_a_file_of_texts_without_the_systems_is_that_of_the_first(tmp_path):
@@ -116,8 +106,6 @@ def test_judgements_of_each_system_and_of_the_baseline_are_compared(tmp_path):
     place = [metric["name"] for metric in data["metrics"]].index("judge_x")
     rows = rows_of(tmp_path / "r.html")
     assert (rows["q4"]["s"][place], rows["q4"]["b"][place]) == (4.0, 2.0)
-    with pytest.raises(OptionError, match=r"^judged= has 2 files for 3 runs; give one for the first run, or one for"):
-        fm.report({"new": run(0), "other": run(1)}, tmp_path / "s.html", **options)
     for name, score in (("new", 4.0), ("old", 2.0)):
         pq.write_table(pa.table(judged(score)), tmp_path / f"{name}.parquet")
         pq.write_table(run(0), tmp_path / f"{name}_scores.parquet")
@@ -151,8 +139,7 @@ def test_files_of_one_table_with_other_metrics_are_one_page(tmp_path):
     paths = [str(tmp_path / f"{name}.parquet") for name in ("a_token_f1", "a_chrf", "b_chrf")]
     fm.report(paths[:2], tmp_path / "r.html")
     assert read(tmp_path / "r.html")[2]["systems"] == ["a_token_f1 + a_chrf"]
-    with pytest.raises(ColumnError):
-        fm.report([paths[0], paths[2]], tmp_path / "r.html", overwrite=True)
+    refused(ColumnError, "", fm.report, [paths[0], paths[2]], tmp_path / "r.html", overwrite=True)
 
 
 @pytest.mark.parametrize("shared", [[], ["answer"], ["latency_ms"], ["answer", "latency_ms"]])
@@ -165,8 +152,7 @@ def test_files_of_the_same_rows_with_other_metrics_are_one_page(tmp_path, shared
         [*range(n)][::-1]
     )
     if not shared:
-        with pytest.raises(ColumnError):
-            fm.report({"own": own, "judged": judged}, tmp_path / "r.html")
+        refused(ColumnError, "", fm.report, {"own": own, "judged": judged}, tmp_path / "r.html")
         return
     fm.report({"own": own, "judged": judged}, tmp_path / "r.html")
     _, _, data = read(tmp_path / "r.html")
@@ -177,5 +163,5 @@ def test_files_of_the_same_rows_with_other_metrics_are_one_page(tmp_path, shared
     assert {key: {name: row[name] for name in ("token_f1", "judge_tone")} for key, row in rows.items()} == expected
     other = judged.set_column(judged.column_names.index("answer"), "answer", pa.array(["x"] * n))
     if shared == ["answer"]:
-        with pytest.raises(ColumnError, match=r"share no score column.*metrics='token_f1,judge_tone"):
-            fm.report({"own": own, "judged": other}, tmp_path / "r.html", overwrite=True)
+        both = {"own": own, "judged": other}
+        refused(ColumnError, "token_f1,judge_tone", fm.report, both, tmp_path / "r.html", overwrite=True)

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import OptionError
 from tests.reporting.test_report import HOSTILE
 from tests.reporting.test_report_browser import usage
 
@@ -121,8 +120,6 @@ def test_decisions_against_labels_are_the_production_judge(tmp_path):
     assert f"judge_show [{wanted.accuracy.low:.4f}, {wanted.accuracy.high:.4f}]" in (tmp_path / "r.html").read_text()
     fm.report({"new": scored(TEXTS)}, tmp_path / "s.html", judged=judged)
     assert "Tier Judge Pipeline: Production Judge" not in tiers_of(tmp_path / "s.html")
-    with pytest.raises(OptionError, match=r"^labels= goes with judged="):
-        fm.report({"new": scored(TEXTS)}, tmp_path / "t.html", labels=labels)
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

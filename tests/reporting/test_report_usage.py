@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import FileFormatError, InputError
+from fastmetrics.base.errors import FileFormatError
 from fastmetrics.reporting.charts import Charts
 from fastmetrics.reporting.labels import figures
 from fastmetrics.reporting.sections.usage_section import usage_parts
 from tests.reporting.test_report import HOSTILE, made, read
+from tests.support.goldens import refused
 from tests.support.program import program
 
 
@@ -104,25 +105,17 @@ def test_report_command_reads_usage_output_of_commands(tmp_path, log):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("{", "expected JSON as logs chunks, topics"),
-        ("[1, 2]", "holds no figures of logs chunks, topics"),
-        ('{"token_f1": 1}', "holds no figures"),
-        ('{"cache": {"a": 1}}', "holds no figures"),
-        ('{"topics": [{"a": 1}], "gaps": []}', "not the figures that logs chunks, topics"),
-        ('{"topics": 3, "gaps": []}', "not the figures that"),
-        ('{"tau": 1, "curve": 7}', "not the figures that"),
-        ('{"used_chunks": "many", "places": 1, "hubs": [[]]}', "not the figures that"),
-        ("[" * 100_000, "expected JSON"),
+        *["{", "[" * 100_000, "[1, 2]", '{"token_f1": 1}', '{"cache": {"a": 1}}', '{"topics": 3, "gaps": []}'],
+        *['{"topics": [{"a": 1}], "gaps": []}', '{"tau": 1, "curve": 7}'],
+        *['{"used_chunks": 1, "places": 1, "hubs": [], "most_used": [{"a": 1}]}'],
+        *['{"used_chunks": "many", "places": 1, "hubs": [[]]}'],
     ],
 )
-def test_invalid_usage_files_raise(tmp_path, text, message):
+def test_invalid_usage_files_raise(tmp_path, text):
     (tmp_path / "u.json").write_text(text)
-    with pytest.raises(FileFormatError, match=rf"^\S*u\.json: {message}"):
-        fm.report(made(3), tmp_path / "r.html", usage=tmp_path / "u.json")
-    with pytest.raises(InputError, match=r"no\.json: there is no such file"):
-        fm.report(made(3), tmp_path / "r.html", usage=str(tmp_path / "no.json"))
+    refused(FileFormatError, "u.json logs", fm.report, made(3), tmp_path / "r.html", usage=tmp_path / "u.json")
     assert not (tmp_path / "r.html").exists()
 
 
@@ -141,3 +134,12 @@ def test_days_are_a_chart(tmp_path):
     assert charts.drawn[domain.days].data()["x_labels"][0] == "2026-01-01"
     fm.report(made(3), tmp_path / "r.html", usage=usage)
     assert "img" not in read(tmp_path / "r.html")[1].tags
+    for n in (1, 2):
+        few = {"question": ["?"] * n, "timestamp": [datetime(2026, 1, day) for day in range(1, n + 1)]}
+        assert (usage_parts(fm.logs.domain_analysis(few), Charts())[0].days is None) == (n == 1)
+
+
+def test_more_unknown_ids_than_listed_are_counted():
+    use = fm.logs.chunk_utilization([["c", str(n)] for n in range(150)], chunks=["c"])
+    [unknown] = [one for one in usage_parts(use, Charts())[0].lists if one.label == "unknown_ids"]
+    assert (unknown.n, len(unknown.ids)) == (150, 100)
