@@ -20,13 +20,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
-from fastmetrics.base.errors import InputError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, InputError, UnknownNameError
 from fastmetrics.kernels import exact_sums as sums
 from fastmetrics.metrics.metric import REGISTRY, labelled
 from fastmetrics.metrics.score_names import parse
 from fastmetrics.plans.corpus_values import many_values
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.sums import State, counted
+from tests.support.goldens import refused
 from tests.support.program import jsonl, program
 
 EDGES = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e308, -1e308, 1.7976931348623157e308, 0.1, 1.0, -3.5]
@@ -227,6 +228,12 @@ def test_metadata_distinguish_missing_from_undefined() -> None:
         summary = summarize(form)
         assert counts_of(summary) == (1, 1, 2, 1)
         assert summary.notes == []
+
+
+def test_parts_with_more_or_fewer_scores_are_refused() -> None:
+    few, more = {"f1": [0.5]}, {"f1": [0.5], "em": [1.0]}
+    for parts in ((few, more), (more, few), (few, {"em": [1.0]})):
+        refused(ColumnError, "em", summarize, map(pa.table, parts))
 
 
 def test_equal_parts_are_counted_separately() -> None:

@@ -196,14 +196,6 @@ def test_notes_name_the_kinds_of_intervals():
         assert (one.mean.interval, one.mean.low) == (expected.interval, pytest.approx(expected.low, nan_ok=True))
     kinds = {one.metric: one.mean.interval for one in report}
     assert kinds == {"token_f1": "skew_t", "exact_match": "exact", "bleu": "worst_case", "mine": "none"}
-    printed = " ".join(str(report).split())
-    assert "Student's t" not in printed
-    assert "95 % intervals over questions: " in printed
-    assert "t widened for skewness (token_f1)" in printed
-    assert "the worst case of what was not seen (bleu)" in printed
-    few = fm.results.repeats({"id": [1, 1, 2, 2, 3, 3], "token_f1": [0.1, 0.2, 0.4, 0.6, 0.9, 0.9]})
-    assert "†" in str(few.grids()[0])
-    assert "† unreliable" in " ".join(few.remarks())
 
 
 def test_command_equals_function(tmp_path):
@@ -211,9 +203,6 @@ def test_command_equals_function(tmp_path):
     pq.write_table(repeated(4), path)
     printed = json.loads(program("repeats", path, "-m", "exact_match", "-k", "2", "-k", "3", "--json").out)
     assert printed == json.loads(fm.results.repeats(path, metrics="exact_match", k=(2, 3)).to_json())
-    shown = program("repeats", path).out
-    assert "pass^k" in shown
-    assert max(map(len, shown.splitlines())) <= 80
 
 
 FIGURES = ("pearson", "spearman", "auc", "f1")

@@ -352,11 +352,7 @@ def test_notes_are_those_of_both_runs():
         (lambda: CHANCE.normal(0, 1, 200), lambda: CHANCE.normal(0, 3, 30), None),
         (lambda: CHANCE.normal(0, 1, 500), lambda: CHANCE.normal(0, 3, 25), None),
         (lambda: CHANCE.beta(0.5, 3, 20), lambda: CHANCE.beta(0.5, 3, 200), None),
-        (
-            lambda: (CHANCE.random(40) < 0.98).astype(float),
-            lambda: (CHANCE.random(500) < 0.98).astype(float),
-            UNIT,
-        ),
+        (lambda: (CHANCE.random(40) < 0.98).astype(float), lambda: (CHANCE.random(500) < 0.98).astype(float), UNIT),
     ],
     ids=["unequal spread", "more unequal", "skewed", "rare zeros"],
 )
@@ -410,6 +406,8 @@ def test_systems_share_a_letter_unless_they_differ_significantly(case):
     for a, b in itertools.combinations(range(n), 2):
         assert bool(set(letters[a]) & set(letters[b])) == ((a, b) not in apart)
     assert all(letters)
+    groups = [{at for at in range(n) if letter in letters[at]} for letter in sorted(set("".join(letters)))]
+    assert not any(one <= other for one, other in itertools.permutations(groups, 2))
 
 
 def test_letters_after_z_have_numbers():
@@ -558,44 +556,6 @@ def test_figures_of_joint_shares_are_those_of_many_ratings(kind):
     figures = {name: getattr(found, name).value for name in ("pearson", "spearman", "kendall")}
     figures |= {"kappa": agreed.pairs[0].kappa.value, "alpha": agreed.alpha_nominal.value}
     assert figures == pytest.approx(simulation.agreement_of(table), abs=1e-3)
-
-
-def claim(**figures):
-    return {"claim": "interval", "trials": 1000, "wrong": 0.05, "noted": 0.0, "unnoted_wrong": 0.05, **figures}
-
-
-@pytest.mark.parametrize(
-    ("figures", "outside"),
-    [
-        ({}, False),
-        ({"wrong": 0.08, "unnoted_wrong": 0.08}, True),
-        ({"wrong": 0.08, "noted": 0.9, "unnoted_wrong": 0.01}, False),
-        ({"wrong": 0.01, "unnoted_wrong": 0.01}, True),
-        ({"wrong": 0.01, "noted": 0.9, "unnoted_wrong": 0.0}, False),
-        ({"claim": "drop", "wrong": 0.028, "unnoted_wrong": 0.028}, False),
-        ({"claim": "drop", "wrong": 0.045, "unnoted_wrong": 0.045}, True),
-        ({"claim": "test", "wrong": 0.0, "unnoted_wrong": 0.0}, False),
-    ],
-)
-def test_limits(figures, outside):
-    assert (simulation.why_outside(claim(**figures)) is not None) == outside
-
-
-def test_claims_of_other_trials_are_added():
-    first, second = simulation.Claims(), simulation.Claims()
-    first.add(True, None)
-    second.add(False, "few rows")
-    first.update(second)
-    found = first.to_dict()
-    assert (found["trials"], found["wrong"], found["noted"], found["notes"]) == (2, 0.5, 0.5, {"few rows": 0.5})
-
-
-def test_an_interval_that_does_not_exist_claims_nothing():
-    tally = simulation.Tally()
-    tally.interval(0.5, math.nan, math.nan, None)
-    assert tally["interval"].to_dict() == {
-        **{"trials": 1, "wrong": 0.0, "noted": 1.0, "unnoted_wrong": 0.0, "notes": {"no interval": 1.0}},
-    }
 
 
 def test_the_page_has_the_stored_results_of_all_cells():

@@ -15,7 +15,6 @@ from scipy.stats import trim_mean
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError
-from fastmetrics.kernels import exact_sums as sums
 from fastmetrics.results.summary import summarize
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.sums import _MANY, State, exact_sum, named_statistics
@@ -53,23 +52,6 @@ def test_the_mean_is_rounded_once():
     assert state_of([2.0**53, 1.0, 1.0]).mean == (2**53 + 2) / 3
     assert state_of([SMALLEST, 0.0, 0.0]).mean == 0.0
     assert state_of([SMALLEST, SMALLEST, 0.0]).mean == SMALLEST
-
-
-def test_bins_take_no_more_values_than_they_have_room_for(monkeypatch):
-    """However many columns come one after the other: a one adds 2**32 to the last of its bins."""
-    held = []
-    accumulate = sums.accumulate
-
-    def watched(bits, bins, seen):
-        accumulate(bits, bins, seen)
-        held.append(int(bins[1023, 7]) >> 32)
-
-    monkeypatch.setattr(sums, "accumulate", watched)
-    state = State(10)
-    for size in (3, 4, 4, 9, 1, 10, 1, 25, 2, 2, 2, 2, 2, 2):
-        state.add([1.0] * size)
-    assert max(held) == 10
-    assert (state.n, state.mean, state.std) == (69, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("values", [[-0.0, 0.0], [0.0, -0.0], [-0.0]])

@@ -104,6 +104,7 @@ def test_uninformative_judge_gives_the_mean_of_the_labels():
     for scores in ([3, 3, 3, 3, 3], [5, 4, 3, 2, 1]):
         found = powered_mean(scores, [1, 2, 3, NAN, NAN])
         assert (found.lam, found.lam_over_all, found.powered) == (0.0, 0.0, found.plain)
+    assert powered_mean([0, 1, 2, 0, 1, 2], [0, 4, 8, NAN, NAN, NAN]).lam == 1.0  # 8/3 / 2 / 0.8 is larger
     whole = powered_mean([1, 2, 4], [1, 2, 3])
     assert (whole.lam, whole.powered.value, whole.n_judged) == (0.0, 2.0, 3)
     one = powered_mean([1, 2, 4], [4, NAN, NAN])

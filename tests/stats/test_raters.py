@@ -93,16 +93,6 @@ def test_ratings_of_every_type_are_accepted(column: object) -> None:
     assert cohen_kappa(column, column) == 1.0
 
 
-def test_agreement_of_three_raters() -> None:
-    found = agreement({"a": [1, 2, 3, None], "b": [1, 2, 2, 3], "c": [None, None, None, 1]})
-    assert [(pair.first, pair.second, pair.n) for pair in found.pairs] == [("a", "b", 3), ("a", "c", 0), ("b", "c", 1)]
-    assert found.n_units == 4
-    assert found.pairs[0].kappa_linear.value == cohen_kappa([1, 2, 3], [1, 2, 2], weights="linear")
-    assert found.alpha_ordinal.value == krippendorff_alpha(
-        [[1, 2, 3, None], [1, 2, 2, 3], [None, None, None, 1]], level="ordinal"
-    )
-
-
 ANN, BOB, CAT = [1, 2, 3, None, 4], [1, 2, 2, 3, 4], [None, None, None, 1, 4]
 NAMES = {"ann": ANN, "bob": BOB, "cat": CAT}
 LONG = [
@@ -134,7 +124,7 @@ def test_raters_are_the_columns_of_a_table(form):
         expected = plain([ANN, BOB, CAT], level)
         assert fm.stats.krippendorff_alpha(TABLES[form], level=level) == pytest.approx(expected, abs=1e-12)
         assert getattr(found, f"alpha_{level}").value == pytest.approx(expected, abs=1e-12)
-    assert found.n_units == 5
+    assert (found.n_units, [pair.n for pair in found.pairs]) == (5, [4, 1, 2])
     named = [(pair.first, pair.second) for pair in found.pairs]
     by_place = [f"ratings[{place}]" for place in range(3)]
     assert named == list(itertools.combinations(NAMES if form not in ("columns", "array", "chunks") else by_place, 2))
@@ -267,7 +257,19 @@ def test_readings(share, reading):
 
 
 def test_rows_that_were_not_asked_about_are_no_errors():
-    statuses = ["ok", "unparsed", "truncated", "refused", "http", "timeout", "budget", "missing", "too_long", None]
+    statuses = [
+        "ok",
+        "unparsed",
+        "truncated",
+        "refused",
+        "http",
+        "timeout",
+        "budget",
+        "missing",
+        "too_long",
+        "identical",
+        None,
+    ]
     assert fm.stats.judge_error_rate(statuses) == 5 / 6
     assert math.isnan(fm.stats.judge_error_rate(["missing", None]))
     assert status_counts(["ok", None, "http", "ok"]) == {"http": 1, "none": 1, "ok": 2}
@@ -303,6 +305,9 @@ def test_decisions_are_those_of_scikit_learn_and_their_intervals_exact():
     order = rng.permutation(200)
     again = fm.stats.judge_decisions(shown[order], labels[order], latency_ms=[1, 2, 3])
     assert again == found
+    narrow = fm.stats.judge_decisions(shown, labels, confidence=0.8)
+    for one, n in ((narrow.precision, tp + fp), (narrow.recall, tp + fn)):
+        assert (one.low, one.high) == pytest.approx(proportion_confint(tp, n, 0.2, "beta"))
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (10, 10), (3, 7), (81, 263), (1, 1)])
@@ -321,12 +326,6 @@ def test_nothing_by_nothing_is_zero(shown, labels):
     found = fm.stats.judge_decisions(shown, labels)
     assert (found.precision.value, found.recall.value, found.f1.value) == (0.0, 0.0, 0.0)
     assert found.n_left_out == sum(one is None for one in shown)
-
-
-@pytest.mark.parametrize("status", ["missing", "too_long", "budget", "identical"])
-def test_rows_without_a_call_are_no_errors_and_no_calls(status):
-    assert fm.stats.judge_error_rate(["ok", status, "http", None]) == 0.5
-    assert math.isnan(fm.stats.judge_error_rate([status]))
 
 
 WINS = [[0, 14, 18, 17], [8, 0, 12, 12], [8, 5, 0, 11], [1, 9, 5, 0]]
