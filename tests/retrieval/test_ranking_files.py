@@ -124,11 +124,6 @@ def test_table_types_hold_the_same_rows(convert):
     assert fm.rank(run, nested(JUDGED), "mrr,ndcg").per_query.equals(expected.per_query)
 
 
-def test_dictionaries_are_read():
-    run = pa.table({"qid": pa.array([7, 7]).dictionary_encode(), "pid": ["a", "b"], "score": [1, 2]})
-    assert fm.rank(run, {"7": {"a": 1}}, "mrr").mean["mrr"] == 0.5
-
-
 def test_integer_ids_of_a_frame_match_text_ids(tmp_path):
     judged = tmp_path / "qrels.txt"
     judged.write_text("301 0 17 1\n301 0 9 0\n302 0 5 1\n")

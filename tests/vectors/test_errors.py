@@ -23,6 +23,7 @@ from fastmetrics.base.errors import (
 from tests.support.goldens import errors_of
 
 geometry, nearest, project, Index = fm.vectors.geometry, fm.vectors.nearest, fm.vectors.project, fm.Index
+duplicates = fm.vectors.duplicates
 ROWS = np.random.default_rng(0).normal(size=(10, 4)).astype(np.float32)
 INDEX = Index.build(ROWS)
 TABLE = {"id": [1, 2], "embedding": ROWS[:2].tolist(), "note": ["a", "b"]}
@@ -115,6 +116,11 @@ ERRORS = [
     ("project: nothing finite", lambda: project([[np.nan, 1.0]]), InputError, "1"),
     ("project: no rows", lambda: project(np.zeros((0, 3))), InputError, "0"),
     ("project: other lengths", lambda: project([[1.0], [1.0, 2.0]]), ColumnError, "vectors"),
+    # near duplicates
+    ("duplicates: text", lambda: duplicates(TABLE, text="prompt"), UnknownNameError, "prompt"),
+    ("duplicates: texts of an array", lambda: duplicates(ROWS, text="note"), ColumnError, "note"),
+    ("duplicates: near", lambda: duplicates(ROWS, near=1.1), OptionError, "near", "1.1"),
+    ("duplicates: limit", lambda: duplicates(ROWS, limit=0), OptionError, "limit", "0"),
     # searches
     ("search: no vectors", lambda: fm.search(INDEX, {"id": [1], "question": ["a"]}), ColumnError, "column"),
     ("search: no such column", lambda: fm.search(INDEX, TABLE, column="vector"), UnknownNameError, "vector"),

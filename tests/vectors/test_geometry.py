@@ -17,7 +17,6 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness as trust_of_sklearn
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import NearestNeighbors
 
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError
@@ -130,18 +129,6 @@ def test_blocks_of_several_parts_are_those_of_one():
     for start in range(13):
         for stop in range(start, 13):
             assert vectors.block(start, stop).tolist() == whole[start:stop].tolist()
-
-
-def test_equals_scikit_learn():
-    rows = cloud(700, 16)
-    for metric in ("cosine", "euclidean"):
-        result = geometry(rows, metric=metric, k=5)
-        search = NearestNeighbors(n_neighbors=6, metric=metric, algorithm="brute").fit(rows.astype(float))
-        near = search.kneighbors(rows.astype(float))[0][:, 1:]
-        pairs = pairwise_distances(rows.astype(float), metric=metric)[np.triu_indices(700, 1)]
-        assert result.avg_nn_distance == pytest.approx(near.mean(), rel=1e-6)
-        assert result.std_nn_distance == pytest.approx(near.std(), rel=1e-6)
-        assert result.avg_pairwise_distance == pytest.approx(pairs.mean(), rel=1e-6)
 
 
 @settings(max_examples=40, deadline=None)

@@ -8,14 +8,7 @@ import pytest
 
 import fastmetrics as fm
 from tests.support.program import ENVIRONMENT, ROOT
-
-
-def clusters(rows, dim=16, seed=0):
-    """Rows around four centres, and the centre of each."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, 4, rows)
-    centres = 3 * rng.standard_normal((4, dim))
-    return (centres[labels] + 0.3 * rng.standard_normal((rows, dim))).astype(np.float32), labels
+from tests.vectors.test_geometry import clusters
 
 
 def check(method, count, sample, least=0.8):

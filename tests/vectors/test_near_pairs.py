@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, OptionError, UnknownNameError
 from fastmetrics.base.limits import SIZES
 from tests.support.program import program
 
@@ -85,20 +84,6 @@ def test_texts_are_those_that_were_embedded(tmp_path: Path, columns, options, te
         assert ("id" in found.column_names) == ("id" in columns)
         both = [found[name].to_pylist() for name in ("text", "other_text") if name in found.column_names]
         assert (list(zip(*both, strict=True)) or None) == texts
-
-
-@pytest.mark.parametrize(
-    ("vectors", "options", "error"),
-    [
-        (TABLE, {"text": "prompt"}, UnknownNameError),
-        (np.eye(2), {"text": "question"}, ColumnError),
-        (TABLE, {"near": 1.1}, OptionError),
-        (TABLE, {"limit": 0}, OptionError),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(vectors, options, error):
-    with pytest.raises(error):
-        fm.vectors.duplicates(vectors, **options)
 
 
 def test_the_command_prints_and_writes_the_pairs(tmp_path: Path):

@@ -224,12 +224,6 @@ def test_bad_tables_and_options_are_named(chunks: Database, vectors: Any, tmp_pa
         with pytest.raises((error, InputError), match=reason):
             fm.search(address, queries, **options)
     assert chunks.execute("SELECT count(*) FROM chunks") == [(ROWS,)]
-    with pytest.raises(OptionError, match="name the table with table="):
-        fm.search(chunks.address(table="chunks"), queries, table="chunks")
-    with pytest.raises(OptionError, match="goes with the address of a database"):
-        fm.search(tmp_path, queries, table="chunks")
-    with pytest.raises(OptionError, match="connections=2: goes with the address of a database"):
-        fm.search(tmp_path, queries, connections=2)
     with pytest.raises(InputError):
         fm.search(address, write(tmp_path / "wide.parquet", np.ones((2, WIDTH + 1))), table="chunks")
     chunks.execute(
@@ -257,10 +251,7 @@ def test_loading_is_whole_or_not_at_all(postgres: Database, vectors: Any, tmp_pa
     fm.vectors.load_vectors(vectors[2], address, table="chunks", method="none")
     with pytest.raises(OutputError, match="the table exists; choose overwrite=True"):
         fm.vectors.load_vectors(vectors[2], address, table="chunks")
-    for name, values, ids in (
-        ("twice", np.ones((2, 2)), ["a", "a"]),
-        ("undefined", np.array([[1.0, np.nan]]), ["a"]),
-    ):
+    for name, values, ids in (("twice", np.ones((2, 2)), ["a", "a"]), ("undefined", np.array([[1.0, np.nan]]), ["a"])):
         with pytest.raises((OutputError, InputError)):
             fm.vectors.load_vectors(
                 write(tmp_path / f"{name}.parquet", values, ids), address, table="chunks", overwrite=True
