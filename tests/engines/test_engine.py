@@ -1,6 +1,5 @@
 """The local engine: order, bad rows, progress, threads; and the end of a run, which no crash can harm."""
 
-import gzip
 import json
 import os
 import signal
@@ -10,7 +9,6 @@ import threading
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -22,6 +20,7 @@ from fastmetrics.base.threads import ordered
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.readers import Limits
 from tests.support.goldens import refused
+from tests.support.table_files import write
 from tests.support.toy_scores import JOB, KINDS, FunctionMaker, choosy, names, run, score, table
 
 
@@ -145,16 +144,7 @@ def test_late_string_ids_make_all_ids_strings(tmp_path):
 
 @pytest.mark.parametrize("name", ["in.parquet", "in.jsonl", "in.csv.gz", "in.arrow"])
 def test_progress_reaches_the_total(tmp_path, name):
-    if name.endswith("parquet"):
-        pq.write_table(table(1000), tmp_path / name)
-    elif name.endswith("jsonl"):
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in table(1000).to_pylist()))
-    elif name.endswith("arrow"):
-        with pa.ipc.new_file(tmp_path / name, table(1).schema) as writer:
-            writer.write_table(table(1000), max_chunksize=300)
-    else:
-        with gzip.open(tmp_path / name, "wb") as stream:
-            pacsv.write_csv(table(1000), stream)
+    write(table(1000), tmp_path / name)
     seen = []
     run(open_source(tmp_path / name), JOB, tmp_path / "o.parquet", progress=seen.append, limits=Limits(batch_rows=100))
     assert [one.rows for one in seen] == sorted(one.rows for one in seen)
@@ -277,13 +267,7 @@ print(most - before, pa.cpu_count() == count)
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="counts threads through /proc")
 @pytest.mark.parametrize("name", ["in.parquet", "in.jsonl"])
 def test_one_thread_is_one_thread(tmp_path, name):
-    made = table(20_000)
-    if name.endswith("parquet"):
-        pq.write_table(made, tmp_path / name)
-    else:
-        run_table = tmp_path / "t.parquet"
-        pq.write_table(made, run_table)
-        run(open_source(run_table), FunctionMaker(lambda batch: batch, KINDS), tmp_path / name)
+    write(table(20_000), tmp_path / name)
     done = subprocess.run(
         [sys.executable, "-c", ONE_THREAD, str(tmp_path / name), str(tmp_path / "o.parquet")],
         capture_output=True,

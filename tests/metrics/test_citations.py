@@ -45,6 +45,7 @@ def test_a_cosine_of_tau_supports() -> None:
             options = {"threshold": float(tau), "embedder": Embedder(angles)}
             row = [f"So |{x}|{y}| it is [1]."], [["|1.0|0.0|"]]
             assert fm.grounding_overlap(*row, **options).tolist() == [float(cosine >= tau)], (cosine, tau)
+            assert fm.citation_precision(*row, **options).tolist() == [float(cosine >= tau)], (cosine, tau)
             assert grounding_evidence(*row, **options)["cosine"].to_pylist() == [cosine]
 
 

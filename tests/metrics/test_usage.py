@@ -264,14 +264,7 @@ def test_total_tokens_needs_prompt_and_completion_tokens():
 def test_files_with_token_lists_are_scored(tmp_path, form):
     table = pa.table({"prompt_tokens": LISTS, "completion_tokens": [1] * 7})
     file, out = tmp_path / f"rows.{form}", tmp_path / "scores.parquet"
-    if form == "parquet":
-        pq.write_table(table, file)
-    elif form == "arrow":
-        with pa.ipc.new_file(file, table.schema) as sink:
-            sink.write_table(table)
-    else:
-        file.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-    fm.score(file, output=out)
+    fm.score(write(table, file), output=out)
     expected = [None if one is None else one + 1 for one in SUMS]
     assert pq.read_table(out)["total_tokens"].to_pylist() == expected
 

@@ -24,9 +24,9 @@ from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import OutputWriter, read_metadata
 from fastmetrics.tables.readers import cell_bytes
 from tests.results.test_corpus_comparison import ASKED, NEW, OLD, RUNS, SMALL
+from tests.support import table_files
 from tests.support.goldens import refused
 from tests.support.program import jsonl, program
-from tests.support.table_files import read
 
 ALIASES = [(column.name, alias) for column in COLUMNS.values() for alias in column.aliases]
 PAIRS = [(name, one, other) for name, one in ALIASES for of, other in ALIASES if of == name and one < other]
@@ -247,8 +247,7 @@ def test_bytes_under_nulls_are_ignored(tmp_path, kind, monkeypatch):
     for hidden in (1, 4, 7):
         kept = array(kind, numbers, hidden)
         rows = pa.table({"id": range(8), "answer": ["a"] * 8, "reference": ["a"] * 8, "kept": kept})
-        with pa.ipc.new_file(tmp_path / "in.arrow", rows.schema) as file:
-            file.write_table(rows)
+        table_files.write(rows, tmp_path / "in.arrow")
         for name in ("o.arrow", "o.parquet", "o.csv"):
             score(tmp_path / "in.arrow", output=tmp_path / name, metrics=["exact_match"], keep=["kept"], overwrite=True)
         assert pa.ipc.open_file(tmp_path / "o.arrow").read_all()["kept"].to_pylist() == kept.to_pylist()
@@ -261,8 +260,7 @@ def test_bytes_under_nulls_in_lists_are_ignored(tmp_path):
     for hidden in (1, 4):
         items = array("date", [1, None, 2, None], hidden)
         rows = pa.table({"answer": ["a", "b"], "kept": pa.ListArray.from_arrays([0, 3, 4], items)})
-        with pa.ipc.new_file(tmp_path / "in.arrow", rows.schema) as file:
-            file.write_table(rows)
+        table_files.write(rows, tmp_path / "in.arrow")
         score(
             tmp_path / "in.arrow", output=tmp_path / "o.arrow", metrics=["answer_length"], keep=["kept"], overwrite=True
         )
@@ -328,12 +326,7 @@ def _stored(type_, values):
 
 def _write(path, **columns):
     table = pa.table({"id": [1, 2], "answer": ["a", "b"], "reference": ["a", "a"], **columns})
-    if path.suffix == ".parquet":
-        pq.write_table(table, path)
-    else:
-        with pa.ipc.new_file(path, table.schema) as file:
-            file.write_table(table)
-    return path
+    return table_files.write(table, path)
 
 
 def _is_in_parquet(kind):
@@ -365,7 +358,7 @@ def test_decimals_and_views_are_scored(tmp_path):
     latency = pa.array([decimal.Decimal("1.5"), None])
     contexts = pa.array([["a b", "c"], None], pa.list_view(pa.string()))
     source = open_source(_write(tmp_path / "in.arrow", latency_ms=latency, contexts=contexts))
-    found, rejects = read(source, {"latency_ms": "number", "contexts": "texts"})
+    found, rejects = table_files.read(source, {"latency_ms": "number", "contexts": "texts"})
     assert found["contexts"].to_pylist() == [["a b", "c"], None]
     score(tmp_path / "in.arrow", output=tmp_path / "o.jsonl", metrics=["latency_ms"])
     assert (tmp_path / "o.jsonl").read_text().count('"latency_ms": 1.5') == 1
@@ -384,8 +377,7 @@ def test_views_in_any_order_are_lists():
 
 
 def write(path, table):
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in pa.table(table).to_pylist()))
-    return path
+    return table_files.write(pa.table(table), path)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".jsonl.gz", ".csv", ".tsv.zst", ""])

@@ -24,6 +24,7 @@ from fastmetrics.tables.readers import Limits
 from tests.support.goldens import refused
 from tests.support.judge_server import judge_server
 from tests.support.public_functions import public
+from tests.support.table_files import write
 
 ROWS = {
     "id": [f"q{row}" for row in range(40)],
@@ -59,9 +60,7 @@ def small_parts(monkeypatch):
 @pytest.fixture
 def rows(tmp_path):
     """The rows in a file."""
-    with pa.ipc.new_file(tmp_path / "rows.arrow", TABLE.schema) as writer:
-        writer.write_table(TABLE)
-    return tmp_path / "rows.arrow"
+    return write(TABLE, tmp_path / "rows.arrow")
 
 
 def without_inputs(path):
@@ -93,8 +92,7 @@ def test_a_table_in_memory_is_written_as_the_same_rows_of_a_file(tmp_path, rows,
 def test_files_are_scored_in_memory_as_the_same_table(tmp_path, rows, suffix):
     metrics = METRICS if suffix != "csv" else "latency_ms"
     if suffix == "jsonl":
-        rows = tmp_path / "rows.jsonl"
-        rows.write_text("".join(json.dumps(row) + "\n" for row in TABLE.to_pylist()))
+        rows = write(TABLE, tmp_path / "rows.jsonl")
     elif suffix == "csv":
         rows = tmp_path / "rows.csv"
         pd.DataFrame(ROWS).drop(columns="reference").to_csv(rows, index=False)
