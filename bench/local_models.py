@@ -24,7 +24,7 @@ from transformers import BertConfig, BertForSequenceClassification, BertModel, P
 
 import fastmetrics as fm
 from fastmetrics.models.local_folders import LocalSettings
-from fastmetrics.models.local_models import BertScore, Rerank
+from fastmetrics.models.local_models import BertScore, Entailment, Rerank
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 N_PAIRS = 20_000
@@ -86,6 +86,19 @@ def main(data, output=None):
         again = Rerank(ranker, LocalSettings(precision=precision, cache=root / "cache"), k=5)
         again.scores(pairs)
         figures.setdefault("computed_again", {})[precision] = again.computed
+    spoken = pq.read_table(Path(data) / "dev/halueval_dialogue.parquet", columns=["answer", "contexts"])
+    judging = made(root / "judging", texts, BertForSequenceClassification, ["contradiction", "neutral", "entailment"])
+    model = Entailment(judging, LocalSettings(cache=root / "cache"), sentences="mean")
+    sentences = model.pairs({name: spoken[name].combine_chunks() for name in model.reads}).texts[:N_PAIRS]
+    figures["entailment_pairs"] = {"pairs": len(sentences), "distinct": len(set(sentences))}
+    plain = CrossEncoder(judging, device="cpu", local_files_only=True)
+    for one in (plain.predict, model.compute):
+        one(sentences[:64])
+    expected, figures["seconds"]["CrossEncoder.predict of entailment"] = timed(
+        lambda: plain.predict(sentences, apply_softmax=True)
+    )
+    found, figures["seconds"]["entailment float32"] = timed(lambda: model.scores(sentences))
+    figures["largest_difference"]["entailment float32"] = float(np.abs(found - expected).max())
     from bert_score import score  # of the bench alone
 
     scored = [(row["answer"], row["reference"]) for row in rows][:N_PAIRS]
@@ -102,6 +115,7 @@ def main(data, output=None):
     figures["ratios"] = {
         "rerank float32": seconds["CrossEncoder.predict"] / seconds["rerank float32"],
         "rerank bfloat16": seconds["CrossEncoder.predict"] / seconds["rerank bfloat16"],
+        "entailment float32": seconds["CrossEncoder.predict of entailment"] / seconds["entailment float32"],
         "bert_score float32": seconds["bert-score"] / seconds["bert_score float32"],
     }
     figures["versions"] = {"torch": torch.__version__, "fastmetrics": fm.__version__}

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from fastmetrics.base.display import p_value
-from fastmetrics.base.notes import Figure, interval_notes, mark_of
+from fastmetrics.base.notes import Figure, Note, interval_notes, mark_of
 from fastmetrics.base.specs import Better
 from fastmetrics.reporting.overview import by_concern
 from fastmetrics.reporting.readings import turn
@@ -221,11 +221,12 @@ class PageComparison:
     def marks(self, some: Sequence[Compared], *, chart: bool = False) -> list[str]:
         """The notes on the intervals and p values of these differences; below a chart, those with a sign in it."""
         if not chart:
-            noted = [(one.metric, note) for one in some for note in (one.interval_note, p_mark(one))]
-        else:
-            single = len(self.systems) == 2
-            noted = [(one.metric, one.interval_note) for one in some if single and mark_of(one.interval_note)]
-            noted += [(one.metric, self.doubt(one)) for one in some]
+            own = {note for one in some for note in (one.interval_note, p_mark(one))}
+            of_figures = [note for note in self.found.notes if isinstance(note, Note) and note.id == "of_figures"]
+            return [note for note in of_figures if note.values["note"] in own]
+        single = len(self.systems) == 2
+        noted = [(one.metric, one.interval_note) for one in some if single and mark_of(one.interval_note)]
+        noted += [(one.metric, self.doubt(one)) for one in some]
         return interval_notes([Figure.of(name, note) for name, note in noted], self.found.confidence)
 
     # Several systems: each against each, letters, and heat maps of their segments.

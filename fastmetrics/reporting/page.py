@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import zlib
 from collections.abc import Mapping
 from functools import cache, partial
 from importlib.resources import files
@@ -40,20 +41,22 @@ _PARTS = (
     "pages",
 )
 SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
-"""The parts of the page's one script, in order."""
+"""The parts of the page's script, in order."""
 
 
 def rendered(parts: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     """The page from the parts for its templates and the data for its script."""
-    own = "\n".join(_static(name) for name in SCRIPTS)
+    opening, own = _static("inflate.js"), "\n".join(_static(name) for name in SCRIPTS)
+    packed = visible(embedded({**data, "script": own})).encode()
+    deflated = base64.b64encode(zlib.compress(packed, 9)).decode()
     shards = " 'self' file:" if data["all"] else ""
     policy = (
-        f"default-src 'none'; script-src {_digest(own)}{shards}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {_digest(opening)} {_digest(own)}{shards}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     page = _environment(parts["language"]).get_template("report.html")
     styles = "\n".join(_static(name) for name in STYLES)
-    return visible(page.render(**parts, policy=policy, styles=styles, script=own, data=embedded(data)))
+    return visible(page.render(**parts, policy=policy, styles=styles, script=opening, data=deflated, size=len(packed)))
 
 
 def _digest(script: str) -> str:

@@ -48,6 +48,7 @@ def _least(values: Floats) -> Ints:
     return least(values, EACH)
 
 
+@np.errstate(over="ignore")  # a difference or a middle beyond the largest number is no row's
 def strata(
     names: Sequence[str],
     scores: Callable[[str], Floats],
@@ -85,6 +86,7 @@ def strata(
     return [stratum for stratum in selected if len(stratum.places)]
 
 
+@np.errstate(over="ignore")
 def changes(name: str, values: Floats, earlier: Floats, better: Better) -> list[Stratum]:
     """The rows that fell most and those that rose most from the earlier scores of a metric."""
     change = -(values - earlier) if better == "lower" else values - earlier

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Ints
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import ColumnError, InputError, visible
+from fastmetrics.base.notes import Figure, interval_notes, mark_of
 from fastmetrics.base.score_metadata import counts_column
 from fastmetrics.reporting.charts import Charts, fewer_segments
 from fastmetrics.reporting.compared_systems import PageComparison, compared
@@ -36,7 +37,7 @@ from fastmetrics.reporting.sections import (
 )
 from fastmetrics.reporting.sections.section import Section, SectionInput, merged_notes
 from fastmetrics.results.aligned_scores import with_row_ids
-from fastmetrics.results.by_segment import IntervalSummary, summarize_by
+from fastmetrics.results.by_segment import IntervalSummary, MeanInterval, summarize_by
 from fastmetrics.results.distributions import Correlations, Histogram, correlations, histograms_of
 from fastmetrics.results.main_metric import concerns_of, first_metrics
 from fastmetrics.results.opening_scores import open_runs, open_scores, run_of
@@ -187,13 +188,14 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
     shown = _shown_rows(everyone, paired, options)
     more = _sections(runs, everyone, options, charts)
     against = compared(runs.systems, options) if len(runs.systems) > 1 else None
-    means = _means(runs.main, names, options) if names and against is None else None
+    means = _means(runs.main, names, options) if against is None else None
     segmented = means.heat_map(runs.main.declared) if means is not None and options.by else None
     shown_pair = (0, 1) if base else (None, 0)
     of_main = {name: some[runs.systems.index(runs.main)] for name, some in drawn.items()}
     present = [section for section in SECTIONS if more[section.name]]
     more_pages = [section.name for section in present]
     system_names = [run.name for run in runs.systems]
+    signature = provenance(runs.systems)
     links = RowLinks.of(names, everyone.segments.names, system_names, shown_pair)
     better = declared_better(names, runs.main.declared)
     first = _first_metric(runs.main, names, options)
@@ -208,6 +210,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "metrics": metric_lines(summary, of_main, runs.main.declared),
         "figures": named_figures(summary, runs.main.declared),
         "means": drawn_means(means or [], runs.main, summary.corpus, main) if against is None else [],
+        "mean_notes": _doubts(means or []),
         "main_mean": next((one for one in means or () if one.metric == main and one.n), None),
         "places": against.places[:_PLACES] if against is not None else low_places(segmented, _PLACES),
         "segments": bool(against.heats if against is not None else segmented),
@@ -236,7 +239,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "sampled": sampled_rows(shown.strata) if shown.n < summary.n_rows else [],
         "n_shown": shown.n,
         "every_row": shown.page is not None,
-        "signature": provenance(runs.systems),
+        "signature": signature,
     }
     data = {
         "metrics": [{"name": visible(name), "better": better.get(name)} for name in names],
@@ -251,6 +254,7 @@ def report_content(scores: Any, options: ReportOptions) -> ReportContent:
         "charts": [chart.data() for chart in charts.drawn],
         "rows": shown.rows,
         "kept": list(map(visible, everyone.shown_columns.names)),
+        "metadata": [one.whole for one in signature],
         "label_key": everyone.label_key,
         "all": shown.page,
         "n_rows": summary.n_rows,
@@ -436,13 +440,21 @@ def _drawn(of_systems: Sequence[Histogram]) -> dict[str, Any]:
     return {"edges": shorts(edges), "systems": systems}
 
 
-def _means(run: ScoreTable, names: Sequence[str], options: ReportOptions) -> IntervalSummary:
-    """The means over all rows, and over the segments by each column."""
+def _means(run: ScoreTable, names: Sequence[str], options: ReportOptions) -> IntervalSummary | None:
+    """The means over all rows, and over the segments by each column; None where no metric has one."""
     with np.errstate(over="ignore"):  # numbers whose sum is beyond the largest one have no interval
         names = [name for name in names if np.isfinite(np.nansum(np.abs(run.values(name))))]
+    if not names:
+        return None
     few: dict[str, Any] = {"metrics": names, "bootstrap": 200, "seed": options.seed, "threads": options.threads}
     first, *others = [summarize_by(run, by=name, **few) for name in options.by or (None,)]
     return replace(first, means=[*first, *(one for part in others for one in part if one.segment is not None)])
+
+
+def _doubts(means: Sequence[MeanInterval]) -> list[str]:
+    """The notes behind the signs on the means of all rows."""
+    noted = [(one.metric, one.interval_note) for one in means if one.segment is None and mark_of(one.interval_note)]
+    return interval_notes([Figure.of(name, note) for name, note in noted], 0.95)
 
 
 def _side_by_side(summaries: Mapping[str, Summary]) -> dict[str, Any]:

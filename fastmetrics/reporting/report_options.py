@@ -12,21 +12,20 @@ from typing import Any
 from fastmetrics.base.display import strict
 from fastmetrics.base.specs import Better
 
-# Data of a page as JSON in its ``<script>``, which no text of the data can end.
+# Data of a page as JSON.
 
 
 def embedded(value: Any) -> str:
-    """JSON that may stand in a ``<script>``: no ``<``, ``>`` or ``&`` in it, NaN as null.
+    """JSON as browsers read it, NaN as null.
 
-    >>> embedded({"text": "</script>"})
-    '{"text":"\\\\u003c/script\\\\u003e"}'
+    >>> embedded({"score": float("nan")})
+    '{"score":null}'
     """
     encode = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
-        text = encode(value)
+        return encode(value)
     except (ValueError, TypeError):  # a number that JSON lacks, or a mapping of another class
-        text = encode(strict(value))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+        return encode(strict(value))
 
 
 # The options of a report.

@@ -309,6 +309,7 @@ def test_the_open_page_is_printed_and_the_overview_on_one_sheet(driver, page):
             paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
             assert paper == "rgb(255, 255, 255)"
             assert driver.execute_script(f"return [...document.querySelectorAll('table')].filter({wider})") == []
+            assert driver.find_element(By.CSS_SELECTOR, ".printed").is_displayed() == (name == "overview")
             if name == "rows":
                 assert len(driver.find_elements(By.CSS_SELECTOR, "#row-table .lines [role=row]")) == 100
                 assert driver.find_element(By.CSS_SELECTOR, "#row-table .lines .note").text == f"shows 100 of {ROWS}"

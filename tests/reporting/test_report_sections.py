@@ -1,8 +1,5 @@
 """A section of the report is one entry: its name, labels, content and template."""
 
-import json
-import re
-
 import pyarrow as pa
 import pytest
 
@@ -12,6 +9,7 @@ from fastmetrics.reporting.report_content import SECTIONS
 from fastmetrics.reporting.sections.runs_section import _places
 from fastmetrics.reporting.sections.section import Section
 from fastmetrics.results.trend import TrendPoint
+from tests.reporting.test_report import data_of
 
 SCORES = {"id": ["a", "b", "c"], "token_f1": [0.5, 1.0, 0.25]}
 
@@ -41,7 +39,7 @@ def added():
 def made(path, **options):
     fm.report({"new": SCORES}, path, texts=pa.table({"id": ["a", "b", "c"], "answer": ["x", None, "<b>"]}), **options)
     page = path.read_text(encoding="utf-8")
-    return page, json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
+    return page, data_of(page)
 
 
 @pytest.mark.parametrize(("language", "title", "words"), [("en", "Answers", "answered"), ("ru", "Ответы", "с ответом")])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +116,21 @@ def test_marks_after_an_emoji_are_at_their_words(driver, page):
         ("ins", "opened"),
         ("ins", "[1], not in 1770"),
     ]
+
+
+@pytest.mark.parametrize("level", [0, 1, 9])
+@pytest.mark.parametrize("strategy", [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY])
+def test_a_page_opens_all_that_zlib_writes(driver, page, level, strategy):
+    random = np.random.default_rng(0)
+    words = "".join(map(chr, random.integers(32, 0x2FFF, 3_000)))
+    driver.get(page.as_uri())
+    for plain in (b"", b"a", b"abc" * 900, random.bytes(70_000), f"{words} строка {words}".encode()):
+        made = zlib.compressobj(level, strategy=strategy)
+        deflated = base64.b64encode(made.compress(plain) + made.flush()).decode()
+        opened = driver.execute_script(
+            "const bytes = Uint8Array.from(atob(arguments[0]), (sign) => sign.charCodeAt(0));"
+            "return btoa(Array.from(inflated(bytes, arguments[1]), (one) => String.fromCharCode(one)).join(''))",
+            deflated,
+            len(plain),
+        )
+        assert base64.b64decode(opened) == plain

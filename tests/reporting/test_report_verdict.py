@@ -115,11 +115,9 @@ def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
     scores = scores.set_column(scores.column_names.index("keyword_recall"), "keyword_recall", few)
     page = page_of({"new": scores}, tmp_path, by="language")
     lines = [" ".join(re.sub("<.*?>", "", line).split()) for line in re.findall("<li>(.*?)</li>", page, re.S)]
-    assert lines[0].startswith("rougeL_f1 · language=ru: 0.0")
+    assert next(line for line in lines if "language=" in line).startswith("rougeL_f1 · language=ru: 0.0")
     missing = "an input or value is missing"
-    assert [line for line in lines if "without" in line or "rows" in line] == [
-        f"30 of 60 rows, {missing}: keyword_recall"
-    ]
+    assert [line for line in lines if " of 60 rows" in line] == [f"30 of 60 rows, {missing}: keyword_recall"]
     assert charted(page)["quality"][0] == "keyword_recall"
     assert '"ndcg">' in page[: page.index('class="badge poor"')]
     assert "The worst rows by keyword_recall" in page
@@ -127,6 +125,9 @@ def test_without_a_baseline_the_overview_says_what_to_look_at(tmp_path):
     assert headline(page) == f"<bdi>new</bdi>: keyword_recall {mean.mean:.4f} over 30 of 60 rows"
     assert f"95 % interval: [{mean.low:.4f}, {mean.high:.4f}]" in page
     assert labels("en")["answers_only"] not in page.partition("<script")[0]
+    overview = page[page.index('id="overview"') : page.index('id="distributions"')]
+    assert set(re.findall(r"\](†)", overview)) == {"†"}
+    assert "† approximate: fewer than 100 rows of values without bounds" in overview
 
 
 def test_a_table_of_answers_says_that_it_has_no_scores(tmp_path):
@@ -234,6 +235,17 @@ def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_s
     found = compared(runs, options)
     assert {found.found.verdict(line) for line in found.differences if line.other == "s4"} == {"higher"}
     assert found.limits == [("limit_rows", {"n": "15", "family": "600", "p": "0.05"})]
+
+
+@pytest.mark.parametrize("others", ["b", "bc"])
+def test_a_note_on_figures_stands_once_on_the_comparison(tmp_path, others):
+    runs = {"b": run(2, token_f1=0.01), "c": run(3)}
+    page = page_of({"a": OLD, **{name: runs[name] for name in others}}, tmp_path)
+    comparison = page[page.index('id="comparison"') : page.index('id="rows"')]
+    noted = [note for note in fm.compare({"a": OLD, **{name: runs[name] for name in others}}).notes if "(" in note]
+    marked = [note for note in noted if getattr(note, "id", "") == "of_figures"]
+    assert marked
+    assert [comparison.count(f"<li>{note}</li>") for note in noted] == [1] * len(noted)
 
 
 def test_columns_that_could_be_segments_are_named_where_there_are_none(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from tests.reporting.test_report import data_of
 from tests.support.program import program
 
 N = 500
@@ -423,7 +423,7 @@ def test_a_report_matches_the_texts_of_frames_by_their_index(tmp_path, name, giv
     texts = {"texts": new.iloc[[1, 2, 0, 3]], "baseline_texts": old[::-1]} if given else {}
     fm.report(runs, tmp_path / "report.html", baseline="old", **texts)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    data = json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
+    data = data_of(page)
     rows = {row["t"]["question"]: (row["t"].get("answer"), row.get("other")) for row in data["rows"]}
     if name is not None:
         assert {row["id"]: row["t"]["question"] for row in data["rows"]} == dict(

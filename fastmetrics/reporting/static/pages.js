@@ -61,6 +61,7 @@ byId("theme").addEventListener("click", () => {
   setTheme(chosenTheme === "dark");
 });
 document.addEventListener("click", followLink);
+for (const part of document.querySelectorAll("[data-whole]")) part.textContent = data.metadata[part.dataset.whole];
 rowsPage.start();
 points.start();
 charts.start();

@@ -1,6 +1,5 @@
 "use strict";
-// What every part of the script uses: the data, the words, and elements made without any markup of strings.
-const data = JSON.parse(document.getElementById("report-data").textContent);
+// What every part of the script uses: the words, and elements made without any markup of strings.
 const words = data.labels;
 const byId = (id) => document.getElementById(id);
 
