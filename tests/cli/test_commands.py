@@ -1,11 +1,13 @@
 """Commands as a user runs them: the store of calls, comparisons, rankings, vectors and matches."""
 
+import functools
 import json
 import re
 import shlex
 import shutil
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -209,6 +211,17 @@ def test_index_and_search_write_a_run(vectors, method):
     assert found["id"].to_pylist() == [ranked[0] for ranked in found["retrieved_ids"].to_pylist()]
     assert np.array(found["retrieved_scores"].to_pylist())[:, 0] == pytest.approx(1.0)
     assert found["retrieved_scores"].to_pylist()[0] == sorted(found["retrieved_scores"].to_pylist()[0], reverse=True)
+
+
+def test_short_lists_of_a_table_are_told(vectors, monkeypatch):
+    @functools.wraps(fm.search)
+    def short(**given):
+        return replace(fm.search(**given), short=2)
+
+    run("vectors", "index", vectors, "-o", vectors.parent / "index")
+    monkeypatch.setattr("fastmetrics.cli.vectors.search", short)
+    said = run("vectors", "search", vectors.parent / "index", vectors, "-k", 3, "-o", vectors.parent / "run.jsonl")
+    assert "2 lists have fewer rows than the table" in said
 
 
 def test_search_without_ids_and_with_k_above_row_count(tmp_path):

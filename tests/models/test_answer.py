@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pandas as pd
@@ -71,6 +72,8 @@ def test_no_question_can_end_its_fence(tmp_path):
     assert prompt.endswith(f"<question id={fence}>\n{forged}\n</question id={fence}>\nAnswer:")
     own = bot(SimpleNamespace(url="http://localhost:1/v1"), tmp_path, template="{knowledge} Question: {question}")
     assert own.prompt(question="a?") == f"{KNOWLEDGE} Question: a?"
+    told = [one.settings for one in (own, replace(own, knowledge="x"), replace(own, template="{knowledge} {question}"))]
+    assert len({one["text"] for one in told}) == 3, "other answers"
 
 
 def test_full_context_bot_asks_each_question_once(tmp_path):

@@ -131,6 +131,7 @@ def writer(path, start, stop):
     )
 
 
+@pytest.mark.full
 def test_killed_process_keeps_stored_calls(tmp_path):
     path = str(tmp_path / "calls.sqlite")
     process = writer(path, 0, 1_000_000)

@@ -16,11 +16,7 @@ import pytest
 from pyarrow import json as paj
 
 import fastmetrics as fm
-from fastmetrics.base.errors import (
-    FileFormatError,
-    MissingExtraError,
-    OutputError,
-)
+from fastmetrics.base.errors import FileFormatError, MissingExtraError, OutputError
 from fastmetrics.models.embed import embed
 from fastmetrics.tables.opening import open_source
 from fastmetrics.tables.outputs import find_metadata
@@ -356,15 +352,7 @@ def test_each_of_several_references_is_embedded_and_the_best_counts(tmp_path, ro
         assert again.counts == done.counts
 
 
-def test_lists_of_references_are_embedded_alike_in_memory_and_in_files(tmp_path):
-    table = pa.Table.from_pylist(SEVERAL)
-    halves = pa.concat_tables([table.slice(0, 2), table.slice(2)])
-    made = embed(halves, fm.Embedder(letters))
-    path = jsonl(tmp_path / "rows.jsonl", *SEVERAL)
-    fm.embed(path, fm.Embedder(letters, revision="1"), output=tmp_path / "o.parquet")
-    assert pq.read_table(tmp_path / "o.parquet")["reference_embedding"].to_pylist() == (
-        made["reference_embedding"].to_pylist()
-    )
+def test_a_text_among_lists_of_references_is_a_list_of_one(tmp_path):
     mixed = jsonl(tmp_path / "mixed.jsonl", {"answer": "a", "reference": "Rome"}, {"answer": "a", "reference": ["a"]})
     fm.embed(mixed, fm.Embedder(letters, revision="1"), output=tmp_path / "mixed.parquet")
     assert [len(one) for one in pq.read_table(tmp_path / "mixed.parquet")["reference_embedding"].to_pylist()] == [1, 1]

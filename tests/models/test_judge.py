@@ -149,6 +149,8 @@ def test_changed_settings_are_other_questions(tmp_path):
             before = judge.count
             fm.judge(rows(2), "safety", **with_client(**{**options, **change}))
             assert judge.count == before + 2, change
+        fm.judge(rows(1), "safety", **options, parameters={"temperature": None, "seed": 3})
+        assert ("temperature" in judge.bodies[-1], judge.bodies[-1]["seed"]) == (False, 3)
         text = shipped()["safety.en"].read_text(encoding="utf-8")
         (tmp_path / "mine.toml").write_text(text.replace("could do harm", "might do harm"), encoding="utf-8")
         before = judge.count

@@ -58,18 +58,19 @@ def statuses(rows):
     return [row["judge_safety_status"] for row in rows]
 
 
-def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_path):
-    path = written(tmp_path / "rows.jsonl", 250)
+def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_path, full):
+    count = 250 if full else 120
+    path = written(tmp_path / "rows.jsonl", count)
     draw = shares(FAULTS, 0.05)
     with judge_server(draw=draw) as judge:
-        rows, made = judged(tmp_path, judge, path, timeout=2.0)
+        rows, made = judged(tmp_path, judge, path, timeout=2.0 if full else 1.0)
         faults = {user_message(body): draw(body, 0) for body in judge.bodies}
         assert set(faults.values()) == {None, *FAULTS}
         # on a busy machine a request can time out before the server reads it
         assert 0 <= made.spending.requests - judge.count <= 20
     expected = {"refused": "refused", "truncated": "truncated"}
     texts = {number_in(text): text for text in faults}
-    assert len(texts) == 250
+    assert len(texts) == count
     scores = []
     for row in rows:
         text = texts[row["id"]]
@@ -80,7 +81,7 @@ def test_five_percent_of_every_fault_and_every_row_has_a_score_or_a_status(tmp_p
         scores += [] if score is None else [score]
     figures = made.summary["judge_safety"]
     assert math.isclose(figures.mean, sum(scores) / len(scores))
-    lost = 250 - len(scores)
+    lost = count - len(scores)
     assert (figures.n, figures.n_error, figures.n_missing) == (len(scores), lost, 0)
     counted = fm.summarize(tmp_path / "o.jsonl")["judge_safety"]
     assert (counted.n, counted.n_error, counted.mean) == (figures.n, lost, figures.mean)
@@ -167,16 +168,6 @@ def test_run_with_failures_only_exits_with_code_7(tmp_path, fault, message, most
         judge.draw = lambda body, seen: None
         rows, _ = judged(tmp_path, judge, path)
         assert statuses(rows) == ["ok"] * 60
-
-
-def test_later_server_failure_keeps_replies(tmp_path):
-    path = written(tmp_path / "rows.jsonl", 300)
-    with judge_server(draw=lambda body, seen: "500" if judge.count > 100 else None) as judge:
-        refused(ServiceError, "20 500", judged, tmp_path, judge, path, concurrency=8)
-        judge.draw, before = (lambda body, seen: None), judge.count
-        rows, made = judged(tmp_path, judge, path, resume=True)
-        assert (statuses(rows), judge.count - before) == (["ok"] * 300, 200)
-        assert made.spending.from_store == 100
 
 
 def test_structured_output_falls_back_to_plain_requests(tmp_path):

@@ -102,6 +102,21 @@ def test_failed_calls_are_repeated_unless_final(tmp_path):
     assert "the prompt is refused" in reasons["y"]
 
 
+def test_a_wait_that_a_client_names_takes_the_place_of_the_pause(tmp_path):
+    seen = []
+
+    @fm.models.model_client("mine")
+    def mine(request):
+        seen.append(request.messages[-1].content)
+        if seen.count(seen[-1]) == 1:
+            raise ModelCallError("busy", retry_after=0)
+        return GRADE
+
+    began = time.monotonic()
+    assert judged(tmp_path, pause=20.0)["judge_safety"].to_pylist() == [4.0] * 3
+    assert time.monotonic() - began < 15
+
+
 def test_fatal_failure_ends_the_run(tmp_path):
     @fm.models.model_client("mine")
     def mine(request):

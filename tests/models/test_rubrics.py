@@ -345,13 +345,6 @@ def test_a_pair_is_asked_in_both_orders(tmp_path):
     def first_place(body):
         return '{"reason": "the first", "better": "first"}'
 
-    def longer(body):
-        first, second = (
-            user_message(body).partition(f"<{name} id=")[2].partition("</")[0] for name in ("first", "second")
-        )
-        better = "tie" if len(first) == len(second) else "first" if len(first) > len(second) else "second"
-        return json.dumps({"reason": "the longer", "better": better})
-
     rows = {
         "question": ["q"] * 3,
         "answer": ["long long", "short", "equal"],

@@ -380,10 +380,7 @@ def test_inputs(odd, name):
 def test_outputs(odd, suffix):
     out = odd / f"out{ODD}.{suffix}" if suffix else odd / f"out{ODD}"
     good = odd / "good.jsonl"
-    for arguments in (
-        ("score", good),
-        ("rank", odd / "run", odd / "qrels"),
-    ):
+    for arguments in (("score", good), ("rank", odd / "run", odd / "qrels")):
         done = program(*arguments, "-o", out)
         assert (done.code, SAID in done.err) == (2, True), (arguments, done.err)
     assert not [name for name in os.listdir(odd) if name.startswith("out")]
