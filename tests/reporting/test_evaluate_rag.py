@@ -208,19 +208,8 @@ def test_a_program_killed_while_answering_and_while_judging_asks_nothing_twice(r
             os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
         return rating(body)
 
-    call = [
-        "evaluate-rag",
-        "q.jsonl",
-        "c.jsonl",
-        "-o",
-        "rag",
-        "--bot",
-        "bot.py:reply",
-        "--concurrency",
-        1,
-        "-m",
-        METRICS,
-    ]
+    call = ["evaluate-rag", "q.jsonl", "c.jsonl", "-o", "rag", "--bot", "bot.py:reply", "--concurrency", 1]
+    call += ["-m", METRICS]
     call += ["--rubrics", ",".join(RUBRICS), "--judge-model", "j", "--store", "calls.sqlite"]
     with judge_server(reply=kill_at_the_tenth) as server:
         call += ["--judge-base-url", server.url]
@@ -357,23 +346,8 @@ def test_a_table_of_postgresql_is_searched_there(postgres, rag, tmp_path):
     assert "closed" in table(rag(**there, overwrite=True), "answers")["contexts"][0].as_py()
 
 
-NASTY = [
-    "'",
-    '"; drop table chunks; --',
-    "",
-    " ",
-    "a",
-    "A",
-    "a ",
-    "é",
-    "e\u0301",
-    "\u202e",
-    "😀",
-    "1",
-    "01",
-    "null",
-    "%s",
-]
+NASTY = ["'", '"; drop table chunks; --', "", " ", "a", "A", "a ", "é", "e\u0301", "\u202e", "😀", "1", "01"]
+NASTY += ["null", "%s"]
 LARGE = [0, -1, 2**63 - 1, -(2**63), 7]
 
 

@@ -20,7 +20,6 @@ import fastmetrics as fm
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.notes import mark_of
 from fastmetrics.reporting.compared_systems import compared
-from fastmetrics.reporting.labels import _WORDS
 from fastmetrics.reporting.page_rows import EACH, _ranks, candidates, strata
 from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.tables.good_rows import read_in_turn, whole_table
@@ -381,17 +380,6 @@ def test_report_of_foreign_scores_and_of_scores_without_ids(tmp_path):
     assert said.n_shown == 2
     assert "No metadata" in page
     assert sorted(row["id"] for row in data["rows"]) == ["0", "1"]
-
-
-def test_report_of_several_systems_in_two_languages(tmp_path):
-    runs = {name: made(60, seed) for seed, name in enumerate(("a", "b", "c"))}
-    fm.report(runs, tmp_path / "r.html", language="ru")
-    page, _, data = read(tmp_path / "r.html")
-    assert '<html lang="ru">' in page
-    assert "Главная таблица" in page
-    assert "Порядок систем" in page
-    assert data["labels"]["rows"] == "Строки"
-    assert all(len(words) == 2 and all(words) for words in _WORDS.values())
 
 
 def test_report_command(tmp_path):

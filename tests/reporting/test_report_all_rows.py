@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from axe_core_python.selenium import Axe
 from selenium.webdriver.common.by import By
@@ -23,7 +22,6 @@ from fastmetrics.reporting.row_files import kind_of
 from tests.reporting.test_report import HOSTILE, read
 from tests.support.browser import complaints, requests, width
 from tests.support.goldens import refused
-from tests.support.program import program
 
 ROWS = 700
 
@@ -140,17 +138,6 @@ def test_all_rows_report_of_few_rows(tmp_path, rows):
     fm.report(scores(0).slice(0, rows), tmp_path / "r", rows="all", baseline=scores(1).slice(0, rows))
     data = read(tmp_path / "r" / "report.html")[2]
     assert (data["all"]["n"], data["all"]["starts"]) == (rows, [0] * rows)
-
-
-def test_all_rows_command(tmp_path):
-    pq.write_table(scores(0), tmp_path / "s.parquet")
-    pq.write_table(texts("Yes"), tmp_path / "t.parquet")
-    done = program(
-        "report", tmp_path / "s.parquet", "--texts", tmp_path / "t.parquet", "--rows", "all", "-o", tmp_path / "r"
-    )
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("700 of 700 rows, ")
-    assert (tmp_path / "r" / "report.html").is_file()
 
 
 def lines(driver):

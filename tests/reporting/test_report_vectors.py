@@ -58,14 +58,6 @@ def test_many_points_are_thinned_evenly_and_arrays_match_by_position(tmp_path):
     assert read(tmp_path / "few.html")[2]["points"]["at"] == [0, 1, 2, 3, 4]
 
 
-def test_report_command_with_vectors(tmp_path):
-    pq.write_table(made(5), tmp_path / "s.parquet")
-    pq.write_table(pa.table({"id": made(5)["id"], "v": vectors(5).tolist()}), tmp_path / "v.parquet")
-    done = program("report", tmp_path / "s.parquet", "--vectors", tmp_path / "v.parquet", "-o", tmp_path / "r.html")
-    assert (done.code, done.err) == (0, "")
-    assert len(read(tmp_path / "r.html")[2]["points"]["at"]) == 5
-
-
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
 def test_the_column_of_vectors_can_be_chosen(tmp_path, suffix):
     one, other = vectors(5), vectors(5, seed=3)
