@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 from sacrebleu.metrics.bleu import _get_tokenizer
@@ -92,6 +92,7 @@ def sacrebleu(tokenizer: str = "13a", **given_options: Any) -> BLEU:
 
 
 @given(rows=table, given_options=options)
+@example(rows=[("a b a c", ["a b"]), ("a b a c", ["a c"])], given_options={})
 def test_any_text(rows: list[tuple[str, list[str]]], given_options: dict[str, Any]) -> None:
     answers, references = [row[0] for row in rows], [row[1] for row in rows]
     scorer = sacrebleu(**{"effective_order": True, **given_options})

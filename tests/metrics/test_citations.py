@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
@@ -339,6 +339,7 @@ sentence_of_grounding = st.builds(
     ),
     st.sampled_from([0.3, 0.65, 0.9]),
 )
+@example(rows=[(["Bread [] [1]."], ["Bread"])], tau=0.9)
 def test_equals_the_plain_rule(embedder, rows, tau):
     answers = [" ".join(sentences) for sentences, _ in rows]
     contexts = pa.array([passages for _, passages in rows], pa.list_(pa.string()))

@@ -364,6 +364,7 @@ repeated = st.lists(st.sampled_from(["aa", "bb", "Bb", "a", "é", "éé", "中",
 hostile_of_tfidf = st.one_of(strategies.texts, repeated)
 
 
+@example(rows=[("aa bb bb", "aa")])
 @given(rows=st.lists(st.tuples(hostile_of_tfidf, hostile_of_tfidf), min_size=1, max_size=6))
 def test_pairs_equal_the_definition(rows: list[tuple[str, str]]) -> None:
     got = fm.tfidf_cosine(*zip(*rows, strict=True))

@@ -534,6 +534,8 @@ def test_rows_in_messages_count_from_the_first_row_of_the_file(tmp_path, suffix,
         ("iprec_at_recall_0.30", dict.fromkeys("abcde", 1), 2 / 4),
         ("set_F(beta=2)", dict.fromkeys("abcde", 1), 3 * 0.5 * 0.4 / (0.4 + 2 * 0.5)),
         ("ERR(max_grade=2)", {"a": 1, "y": 2}, 1 / 4 + 3 / 4 * 3 / 4 / 3),
+        ("RBP(rel=1)", {"a": 1, "b": 1}, 0.2 * (1 + 0.8**3)),
+        ("SetP(relative=True)", {"a": 1, "b": 1}, 2 / 2),
     ],
 )
 def test_values_worked_by_hand(measure, qrels, expected):
