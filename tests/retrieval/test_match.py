@@ -158,12 +158,8 @@ def test_a_null_question_has_no_latency():
     bot = StrictMatchBot({"question": ["where"], "answer": ["here"]})
     answered = fm.answer({"question": ["where", None]}, bot)
     assert answered["latency_ms"][0].as_py() > 0
-    assert answered.select(["answer", "answer_status", "answer_reason", "latency_ms"]).to_pylist()[1] == {
-        "answer": None,
-        "answer_status": "missing",
-        "answer_reason": "null: question",
-        "latency_ms": None,
-    }
+    names = ["answer", "answer_status", "answer_reason", "latency_ms"]
+    assert [answered[name][1].as_py() for name in names] == [None, "missing", "null: question", None]
 
 
 def test_questions_matched_together_have_no_latency(tmp_path):
@@ -171,27 +167,14 @@ def test_questions_matched_together_have_no_latency(tmp_path):
     assert bot.answer_all(["where", None]).column_names == ["answer", "score", "index"]
     path = jsonl(tmp_path / "faq.jsonl", {"question": "where", "answer": "here"})
     assert program("match", path, path, "-o", tmp_path / "o.jsonl").code == 0
-    assert json.loads((tmp_path / "o.jsonl").read_text()) == {
-        "question": "where",
-        "answer": "here",
-        "score": 1.0,
-        "index": 0,
-    }
+    expected = {"question": "where", "answer": "here", "score": 1.0, "index": 0}
+    assert json.loads((tmp_path / "o.jsonl").read_text()) == expected
 
 
 def test_real_questions_against_a_real_faq(data_folder):
     faq = parquet.read_table(data_folder / "common" / "covid_faq_kb.parquet")["question"].to_pylist()
     asked = parquet.read_table(data_folder / "dev" / "covid_question_pairs.parquet")["question"].to_pylist()
     assert_plain(asked, faq, 3)
-
-
-def test_nearest_question_finds_the_intent(data_folder):
-    table = parquet.read_table(data_folder / "dev" / "banking77.parquet")
-    labels = np.array(table["label_intent"].to_pylist())
-    found = match_faq(table["question"], table["question"], 2)
-    own = np.arange(len(labels))
-    other = np.where(found.index[:, 0] == own, found.index[:, 1], found.index[:, 0])
-    assert np.mean(labels[other] == labels) == pytest.approx(0.69, abs=0.02)
 
 
 ASKED, STORED = ["where is it", "how to pay"], ["Where is it?", "How to pay"]

@@ -312,17 +312,9 @@ def expected() -> dict[str, float]:
 
 
 def written(form: str, mark: str) -> str:
-    made = []
-    for query, docs in RANKED.items():
-        for place, doc in enumerate(docs, 1):
-            made.append(
-                mark.join(
-                    {"rank": [query, doc, str(place)], "score": [query, doc, str(10.5 - place)], "order": [query, doc]}[
-                        form
-                    ]
-                )
-            )
-    return "\n".join(made)
+    rows = [(query, doc, place) for query, docs in RANKED.items() for place, doc in enumerate(docs, 1)]
+    ends = {"rank": lambda place: [str(place)], "score": lambda place: [str(10.5 - place)], "order": lambda place: []}
+    return "\n".join(mark.join([query, doc, *ends[form](place)]) for query, doc, place in rows)
 
 
 @pytest.mark.parametrize("form", ["rank", "score", "order"])

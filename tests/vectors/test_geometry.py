@@ -298,17 +298,6 @@ def test_a_null_or_broken_row_of_a_column():
     assert geometry(fixed).n_nonfinite == 1
 
 
-@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
-def test_real_embeddings(metric, data_folder):
-    path = data_folder / "dev" / "banking77_embeddings.parquet"
-    rows = np.array(parquet.read_table(path)["embedding"].to_pylist())
-    result = geometry(path, metric=metric)
-    expected = oracle(rows, metric, 10)
-    if result.n_duplicates:
-        expected["min_pairwise_distance"] = 0.0
-    assert_equal(result, expected)
-
-
 def test_zero_vectors_are_noted_where_directions_are_compared():
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     said = "zero vector among the rows, whose cosine is undefined: distance 1 to every row stands for it"

@@ -37,21 +37,16 @@ def test_pairs_are_those_of_all_cosines(monkeypatch, tile, near, limit):
     expected = []
     for row, one in enumerate(exact):
         for other in range(row):
-            cosine = (
-                one @ exact[other] / np.sqrt((one @ one) * (exact[other] @ exact[other]))
-                if {row, other}.isdisjoint({8, 9})
-                else np.nan
-            )
+            lengths = np.sqrt((one @ one) * (exact[other] @ exact[other]))
+            cosine = one @ exact[other] / lengths if {row, other}.isdisjoint({8, 9}) else np.nan
             if cosine >= near - 1e-12:
                 expected.append((-round(float(cosine), 12), other, row))
     expected.sort()
     for threads in (1, 2):
         found = fm.vectors.duplicates(rows, near=near, limit=limit, threads=threads)
-        table = found.table
-        assert list(zip(table["row"].to_pylist(), table["other"].to_pylist(), strict=True)) == [
-            pair[1:] for pair in expected[:limit]
-        ]
-        assert table["cosine"].to_pylist() == pytest.approx([-pair[0] for pair in expected[:limit]], abs=2e-12)
+        rows_of, others, cosines = (found.table[name].to_pylist() for name in ("row", "other", "cosine"))
+        assert list(zip(rows_of, others, strict=True)) == [pair[1:] for pair in expected[:limit]]
+        assert cosines == pytest.approx([-pair[0] for pair in expected[:limit]], abs=2e-12)
         assert (found.rows, found.left_out, found.pairs) == (40, 2, len(expected))
         assert found.rows_in_pairs == len({row for pair in expected for row in pair[1:]})
 
@@ -98,16 +93,6 @@ def test_the_command_prints_and_writes_the_pairs(tmp_path: Path):
     written = (tmp_path / "pairs.csv").read_text().replace('"', "").splitlines()
     assert written[:2] == ["row,other,id,other_id,cosine,text,other_text", "0,2,a,c,1,1,3"]
     found = fm.vectors.duplicates(TABLE, near=0.95, limit=2)
-    assert (
-        json.loads(program(*words, "--json").out)
-        == found.to_dict()
-        == {
-            "rows": 6,
-            "left_out": 2,
-            "near": 0.95,
-            "pairs": 3,
-            "rows_in_pairs": 3,
-            "notes": [],
-            "table": found.table.to_pylist(),
-        }
-    )
+    expected = {"rows": 6, "left_out": 2, "near": 0.95, "pairs": 3, "rows_in_pairs": 3, "notes": []}
+    expected["table"] = found.table.to_pylist()
+    assert json.loads(program(*words, "--json").out) == found.to_dict() == expected

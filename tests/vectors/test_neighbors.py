@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import feather
 from sklearn.neighbors import NearestNeighbors
 
 import fastmetrics as fm
@@ -204,13 +204,6 @@ def test_rows_that_are_not_finite_are_never_found():
     assert (found.ids[:, 99] == -1).all()
     nulls = pa.array([[1.0, 2.0], None, [2.0, 1.0]], pa.list_(pa.float32()))
     assert nearest(nulls, [[1.0, 2.0]], k=3).ids.tolist() == [[0, 2, -1]]
-
-
-def test_neighbours_of_real_embeddings_share_the_intent(data_folder):
-    table = parquet.read_table(data_folder / "dev" / "banking77_embeddings.parquet")
-    labels = np.array(table["label_intent"].to_pylist())
-    found = nearest(table, k=1)
-    assert np.mean(labels[found.ids[:, 0]] == labels) == pytest.approx(0.85, abs=0.02)
 
 
 def test_the_default_method_depends_on_the_work():

@@ -261,6 +261,9 @@ def test_loading_is_whole_or_not_at_all(postgres: Database, vectors: Any, tmp_pa
             write(tmp_path / "nameless.parquet", np.ones((2, 2)), ["a", None]), address, table="other"
         )
     assert postgres.execute("SELECT count(*) FROM chunks") == [(ROWS,)]
+    two = write(tmp_path / "two.parquet", np.ones((2, 2)), ["a", "b"])
+    fm.vectors.load_vectors(two, address, table="chunks", overwrite=True)
+    assert postgres.execute("SELECT count(*) FROM chunks") == [(2,)]
 
 
 @pytest.mark.parametrize("type_", ["uuid", "numeric", "bigint", "text"])

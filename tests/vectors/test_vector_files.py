@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import fastmetrics as fm
 from fastmetrics.base.errors import FileFormatError, OutputError
-from fastmetrics.vectors.embedder import EmbeddingModel
+from fastmetrics.vectors.embedder import EmbeddingModel, VectorCache, as_keys
 from fastmetrics.vectors.vector_arrays import Vectors
 
 
@@ -140,6 +140,14 @@ def test_each_text_has_its_vector_in_any_order_over_files_that_grow(tmp_path):
             embedder.embed(pa.array(["sliced off", *texts, *texts[:9]])[1:]), Sums()([*texts, *texts[:9]])
         )
         assert asking.asked == []
+
+
+def test_keys_that_share_a_half_have_vectors_of_their_own(tmp_path):
+    keys = [one * 8 + other * 8 for one in (b"a", b"b") for other in (b"a", b"b")]
+    cache = VectorCache(tmp_path, 1)
+    cache.put(keys, [[0.0], [1.0], [2.0], [3.0]])
+    assert cache.take(cache.find(as_keys(keys[::-1]))).ravel().tolist() == [3.0, 2.0, 1.0, 0.0]
+    assert cache.find(as_keys([b"a" * 8 + b"c" * 8, b"c" * 8 + b"a" * 8])).tolist() == [-1, -1]
 
 
 def test_vectors_of_another_process_are_read_once(tmp_path, monkeypatch):
