@@ -98,32 +98,16 @@ def test_invalid_utf8_stops_the_run_or_is_rejected(tmp_path):
     }
 
 
-def test_nulls_duplicate_ids_and_a_very_long_row_pass_through(tmp_path):
-    rows = {"id": ["a", "a", None, "b"], "answer": [None, "word " * 100_000, "", None]}
-    pq.write_table(pa.table(rows), tmp_path / "in.parquet")
-    run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "o.parquet", threads=2)
-    made = pq.read_table(tmp_path / "o.parquet")
-    assert made["id"].to_pylist() == rows["id"]
-    assert made["length"].to_pylist() == [None, 500_000.0, 0.0, None]
-
-
 def test_program_bugs_are_not_bad_rows(tmp_path, source):
     def broken(batch):
         if batch.num_rows:
             raise OptionError("no such thing")
         return score(batch)
 
+    job = FunctionMaker(broken, KINDS)
     for on_error in ("fail", "skip"):
         options = {"threads": 2, "on_error": on_error}
-        refused(
-            OptionError,
-            "thing",
-            run,
-            open_source(source),
-            FunctionMaker(broken, KINDS),
-            tmp_path / "o.parquet",
-            **options,
-        )
+        refused(OptionError, "thing", run, open_source(source), job, tmp_path / "o.parquet", **options)
     assert names(tmp_path) == ["in.parquet"]
 
 

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base import specs
 from fastmetrics.base.errors import FEW, fold, nearest, suggestion
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.metric import REGISTRY, SPELLINGS
@@ -241,21 +240,6 @@ def test_spellings_are_package_attributes(typed):
 
 def test_options_with_backslashes_give_no_warning():
     assert parse(r"idk_citations(pattern='\[\d+\]')").options["pattern"] == r"\[\d+\]"
-
-
-@pytest.mark.parametrize(
-    ("spec", "name", "at", "options"),
-    [
-        ("AP(rel=2)@100", "AP", "100", {"rel": 2}),
-        ("ndcg@10(gain='linear')", "ndcg", "10", {"gain": "linear"}),
-        ("iprec_at_recall_0.20", "iprec_at_recall", "0.20", {}),
-        ("11pt_avg", "11pt_avg", "", {}),
-    ],
-)
-def test_specs_are_parsed_into_name_and_options(spec, name, at, options):
-    known = {"ap", "ndcg", "iprec_at_recall", "11pt_avg"}
-    read = specs.parse_spec(spec, lambda one: one.lower() in known)
-    assert (read.name, read.at, read.options) == (name, at, options)
 
 
 @pytest.mark.parametrize("count", [0, 1, FEW - 1, FEW, FEW + 1, 3 * FEW])

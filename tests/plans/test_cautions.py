@@ -287,12 +287,6 @@ def test_the_note_is_in_every_summary_of_a_run(table, output, threads):
     assert json.loads(shown.out)["notes"] == [note]
 
 
-def test_the_program_prints_it_once(table):
-    done = program("score", "in.jsonl", "-o", "out.parquet", "-m", "token_f1,token_recall")
-    assert done.code == 0
-    assert unfolded(done.out).count("scored rows (40 %)") == 1
-
-
 def test_an_answer_in_another_script_than_its_contexts_has_a_note() -> None:
     contexts = [["Музей открылся в 1998 году."]] * 3
     rows = {"answer": ["The museum opened in 1998.", "Музей открылся.", "It opened."], "contexts": contexts}
@@ -426,12 +420,8 @@ def test_validate_knows_the_direction(folder, suffix):
     assert fm.validate(read_table(new), read_table(labels), metrics="own_errors").metrics["own_errors"].auc.value == 1.0
 
 
-def test_reports_and_plots_know_the_declaration(folder, tmp_path):
-    new, old = folder / "new.parquet", folder / "old.parquet"
-    fm.report(new, tmp_path / "report.html", baseline=old)
-    page = (tmp_path / "report.html").read_text()
-    assert '"name": "own_errors", "better": "lower"' in page or '"name":"own_errors","better":"lower"' in page
-    stored = stored_declarations(ScoreMetadata.of_schema(pq.read_schema(new)))
+def test_readings_and_trends_know_the_declaration(folder):
+    stored = stored_declarations(ScoreMetadata.of_schema(pq.read_schema(folder / "new.parquet")))
     assert [reading("own_errors", mean, stored) for mean in (0.5, 3, 7)] == ["good", "middling", "poor"]
     assert reading("twice", 7, stored) == "poor"
     assert fm.trend(folder, "own_errors").metric == "own_errors"

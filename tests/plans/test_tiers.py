@@ -93,13 +93,8 @@ def test_tiers_from_files_equal_those_in_memory(tmp_path, rows):
         for figures in (made.summary.figures, fm.summarize(tmp_path / f"{tier}.parquet").figures):
             np.testing.assert_equal(dict(figures), expected)
     if rows:
-        again = fm.score(
-            tmp_path / "t.parquet",
-            output=tmp_path / "all.jsonl",
-            suites=list(TIERS),
-            files=fm.tables.FileSettings(batch_rows=1),
-            threads=2,
-        )
+        asked = {"suites": list(TIERS), "files": fm.tables.FileSettings(batch_rows=1), "threads": 2}
+        again = fm.score(tmp_path / "t.parquet", output=tmp_path / "all.jsonl", **asked)
         np.testing.assert_equal(dict(again.summary.figures), figures_of(",".join(TIERS), table))
 
 

@@ -107,13 +107,6 @@ def test_a_gate_counts_them_as_the_worst_score(scores):
     assert [note.partition(": ")[2] for note in found.notes if "same_as_it:" in note][: len(NOTES)] == NOTES
 
 
-def test_a_report_shows_their_number(scores, tmp_path):
-    fm.report(scores, tmp_path / "r.html")
-    page = (tmp_path / "r.html").read_text()
-    assert NOTES[0].partition("; ")[0] in page
-    assert '<th scope="col">unread</th>' in page
-
-
 @pytest.mark.parametrize(("batch_rows", "threads"), [*itertools.product((1, 3, 64), (1, 2))])
 def test_counts_and_first_rows_do_not_depend_on_batches_and_threads(batch_rows, threads, tmp_path):
     files = fm.tables.FileSettings(batch_rows=batch_rows)

@@ -31,16 +31,15 @@ def rows(tmp_path_factory):
     return path
 
 
+def _started(*words):
+    return subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
 def _cut_short(out, number, *options):
     """Send a run a signal after its first part; one that was over before it came is run again. What it left said."""
     parts = out.with_name(f"{out.name}.partial")
     for _ in range(20):
-        run = subprocess.Popen(
-            command("score", *options, "-o", out, "--quiet"),
-            env=ENVIRONMENT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        run = _started(*command("score", *options, "-o", out, "--quiet"))
         while run.poll() is None and not any(parts.glob("part-*.json")):
             time.sleep(0.001)
         run.send_signal(number)
@@ -211,12 +210,7 @@ def _interrupted(run):
 
 
 def _begun(program, *arguments):
-    run = subprocess.Popen(
-        [sys.executable, "-c", LONG + program, *arguments],
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    run = _started(sys.executable, "-c", LONG + program, *arguments)
     assert run.stdout.readline() == b"begun\n"
     return run
 
@@ -239,9 +233,7 @@ def test_interrupt_within_a_row_keeps_finished_parts(tmp_path, threads):
     pq.write_table(long, tmp_path / "b.parquet")
     options = ("-m", "rougeL_f1", "--threads", threads, "--quiet")
     inputs = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    run = subprocess.Popen(
-        command("score", *inputs, "-o", out, *options), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    run = _started(*command("score", *inputs, "-o", out, *options))
     while not any(work.glob("part-*.json")):
         assert run.poll() is None, run.communicate()
         time.sleep(0.01)

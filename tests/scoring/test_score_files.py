@@ -102,46 +102,31 @@ def test_metric_order_is_part_of_the_run(tmp_path, name):
         if left[0] < 0:
             raise StopError
 
+    asked = {"output": tmp_path / name, "metrics": ["token_f1", "exact_match"]}
     with pytest.raises(StopError):
-        score(rows, output=tmp_path / name, metrics=["token_f1", "exact_match"], progress=stopping)
-    refused(
-        OutputError,
-        "overwrite=True",
-        score,
-        rows,
-        output=tmp_path / name,
-        metrics=["exact_match", "token_f1"],
-        resume=True,
-    )
-    made = score(rows, output=tmp_path / name, metrics=["token_f1", "exact_match"], resume=True)
+        score(rows, progress=stopping, **asked)
+    turned = {**asked, "metrics": ["exact_match", "token_f1"], "resume": True}
+    refused(OutputError, "overwrite=True", score, rows, **turned)
+    made = score(rows, resume=True, **asked)
     assert made.resumed_rows > 0
 
 
 def test_batch_size_does_not_change_parts(tmp_path):
     rows = many(tmp_path / "in.parquet", 40_000)
-    for name in ("o/", "p/"):
-        score(
-            rows,
-            output=f"{tmp_path}/{name}",
-            metrics=["token_f1"],
-            files=FileSettings(batch_rows=1000 if name == "p/" else None),
-        )
+    for name, files in (("o/", FileSettings()), ("p/", FileSettings(batch_rows=1000))):
+        score(rows, output=f"{tmp_path}/{name}", metrics=["token_f1"], files=files)
     first, second = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("o", "p"))
     assert first == second
 
 
 def test_rows_of_a_file_with_only_bad_rows_are_rejected(tmp_path):
     (tmp_path / "0.jsonl").write_text("{bad\nworse\n")
-    refused(
-        FileFormatError,
-        f"{tmp_path}/0.jsonl 1 JSON",
-        lambda: score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"], files=FileSettings(on_error="skip")),
-    )
+    asked = {"output": tmp_path / "o.csv", "metrics": ["token_f1"]}
+    skip = FileSettings(on_error="skip")
+    refused(FileFormatError, f"{tmp_path}/0.jsonl 1 JSON", score, tmp_path, files=skip, **asked)
     (tmp_path / "1.jsonl").write_text('{"id": 1, "answer": "a", "reference": "a"}\n')
-    refused(
-        FileFormatError, f"{tmp_path}/0.jsonl 1 JSON", score, tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"]
-    )
-    made = score(tmp_path, output=tmp_path / "o.csv", metrics=["token_f1"], files=FileSettings(on_error="skip"))
+    refused(FileFormatError, f"{tmp_path}/0.jsonl 1 JSON", score, tmp_path, **asked)
+    made = score(tmp_path, files=skip, **asked)
     assert (made.rows, made.rejected) == (1, 2)
 
 

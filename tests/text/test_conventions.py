@@ -338,12 +338,6 @@ def test_bytes_outside_a_text_end_no_piece(kind: str) -> None:
     assert pieces(split, text) == [definition(string) for string in text.strings()]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_without_bytes_have_no_pieces(kind: str) -> None:
-    assert pieces(KINDS[kind][0], text_of_strings([])) == []
-    assert pieces(KINDS[kind][0], text_of_strings(["", "", ""])) == [[], [], []]
-
-
 @given(st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=20))
 def test_words_have_one_stem_and_short_words_are_unchanged(word: str) -> None:
     found = stem(word.encode())

@@ -389,12 +389,6 @@ def test_signs_are_those_of_each_text_or_of_its_neighbours_in_blocks(layout: pa.
         assert not int(np.bitwise_or.reduce(signs)) & (HIGH | ANGLE | PIPE) & ~inside  # of other rows nothing is seen
 
 
-def test_signs_of_a_text_do_not_go_far() -> None:
-    signs = signs_of(pa.array(["a" * 128, "<" + "b" * 63, "c" * 64, None, ""]))
-    assert signs is not None
-    assert signs.tolist() == [0, ANGLE, 0, 0, 0]
-
-
 REWRITTEN = [name for name in CONVENTIONS if convention(name).base is not None]
 MANY_PIECES = "-".join("abcdefgh")
 TEXTS = [
