@@ -1,14 +1,17 @@
 """The docs name everything there is, their examples run, and their links lead somewhere."""
 
 import inspect
+import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +28,7 @@ from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.models.prompts import FIELDS, read_rubric
 from scripts import docs
 from tests.support.goldens import refused
+from tests.support.judge_server import judge_server
 from tests.support.program import program
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +63,18 @@ def section(name: str, heading: str) -> str:
 
 def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def run(lines: Iterable[str], *more: str) -> None:
+    """Run the command lines among the lines."""
+    for line in lines:
+        if line.startswith("fastmetrics "):
+            done = program(*shlex.split(line, comments=True)[1:], *(more if " -o " in line else ()))
+            assert done.code == 0, (line, done.err)
+
+
+def write(name: str, *rows: Any) -> None:
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 @pytest.fixture
@@ -170,13 +186,76 @@ def test_the_page_on_comparing_runs(folder: Path, monkeypatch: pytest.MonkeyPatc
     charts = section("docs/comparing.md", "Charts")
     lines = blocks(section("docs/comparing.md", "Corpus metrics"), "sh")[0].splitlines()
     lines += blocks(charts, "sh")[0].splitlines()[:2]  # the others need columns and vectors of the reader
-    for line in lines:
-        assert program(*shlex.split(line, comments=True)[1:]).code == 0, line
+    run(lines)
+    for name in ("old", "new"):
+        shutil.copy(f"{name}.parquet", f"pilot_{name}.parquet")
+    power = blocks(section("docs/comparing.md", "Before the run: how many questions?"), "sh")[0]
+    run([line.replace("token_f1", "bleu") for line in power.splitlines()])
     for block in (blocks(read("docs/comparing.md"), "python")[0], blocks(charts, "python")[0]):
         exec(block, {})
     assert all(Path(name).exists() for name in ("difference.svg", "histograms.svg", "segments.png"))
     rules = blocks(read("docs/comparing.md"), "toml")[0]
     assert len(tomllib.loads(rules)["require"]) == 4
+
+
+# Not run: what needs a bucket, a database or a cluster (data.md, retrieval.md, extending.md; their own tests have
+# servers), and the fits of comparing.md, which take a minute (examples/fit_a_score.py is one).
+
+
+@pytest.mark.full
+def test_the_commands_on_the_page_of_metrics_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = {"name": "search", "arguments": {"q": "x"}}
+    messages = [{"role": "user", "content": "?"}]
+    messages += [{"role": "assistant", "tool_calls": [{"type": "function", "function": call}]}]
+    for name in ("gsm8k", "rag", "arabic", "german", "turkish", "russian", "chinese"):
+        write(f"{name}.jsonl", {"answer": "Answer: #### 42", "reference": "42"})
+    write("choices.jsonl", {"answer": "The answer is **B**", "reference": "B"})
+    write("mmlu.jsonl", {"answer": "B", "reference": 1, "choices": ["x", "y"]})
+    write("extraction.jsonl", {"answer": '```json\n{"a": 1}\n```', "reference": '{"a": 1}'})
+    write("rows.jsonl", *[dict.fromkeys(("answer", "reference"), '{"title": "a", "items": [{"id": 1}]}')])
+    write("tools.jsonl", {"messages": messages, "expected_tool_calls": [call]})
+    write("log.jsonl", {"messages": messages, "gold": {"tools": [call]}})
+    write("labels.jsonl", *({"label": label, "expected_label": label} for label in "abab"))
+    write("answers.jsonl", {"answer": "a", "model": "gpt", "prompt_tokens": 5, "completion_tokens": 7})
+    Path("rows.csv").write_text("answer,reference,first,second,third\nB,2,x,y,z\n")
+    page = read("docs/metrics.md")
+    Path("prices.toml").write_text(blocks(page, "toml")[0])
+    run("".join(blocks(page, "sh")).splitlines())
+    assert fm.summarize("scores.parquet").metrics["cost"].mean == pytest.approx((5 * 2.5 + 7 * 10) / 1e6)
+
+
+def test_the_sessions_of_the_page_on_logs_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tokens = {"prompt_tokens": 5, "completion_tokens": 7}
+    turns = [{"id": n, "session_id": f"s{n // 2}", "language": "en", "success": n % 3 > 0, **tokens} for n in range(40)]
+    write("log.jsonl", *(turn | {"answer": "Paris", "reference": "Paris"} for turn in turns))
+    Path("prices.toml").write_text("gpt = {input = 2.5, output = 10}")
+    run(["fastmetrics logs sessions log.jsonl --table old_sessions.parquet"])
+    run(blocks(section("docs/logs.md", "Success, turns and cost of sessions"), "sh")[0].splitlines())
+    assert fm.summarize("sessions.parquet").n_rows == 20
+
+
+@pytest.mark.full
+def test_the_commands_on_the_page_of_judges_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    for name, file in (("old", "answers"), ("new", "brief_answers"), ("questions", "answers")):
+        lines = Path(f"examples/{file}.jsonl").read_text(encoding="utf-8").splitlines()[:40]
+        write(f"{name}.jsonl", *(json.loads(line) | {"contexts": ["Paris is here."]} for line in lines))
+    rows = [json.loads(line) for line in Path("old.jsonl").read_text(encoding="utf-8").splitlines()]
+    write("many.jsonl", *(row | {"id": f"{row['id']}-{at}"} for at in range(60) for row in rows))
+    kept = "question,answer,reference,contexts"
+    run([f"fastmetrics score many.jsonl -o scores.parquet -m token_f1,overlap_faithfulness --keep {kept}"])
+    Path("answers.parquet").symlink_to("scores.parquet")
+    Path("manual.txt").write_text("A text.")
+    Path("faq.csv").write_text("question,answer\nWhere?,Here.\n")
+    with judge_server(reply=lambda body: '{"reason": "r", "score": 3, "better": "first"}') as server:
+        prices = "prices = {MODEL = {input = 0.5, output = 2.0}}"
+        Path("client.toml").write_text(f'base_url = "{server.url}"\nstore = "calls.sqlite"\n{prices}\n')
+        for line in "".join(blocks(read("docs/judges.md"), "text")).splitlines():
+            client = ["--client", "client.toml"] if "MODEL" in line and "--client" not in line else []
+            run([line], *client, "--overwrite")
+    assert fm.summarize("estimated.parquet").metrics["judge_faithfulness"].mean == 3
 
 
 def test_frames_on_the_page_of_data_are_scored() -> None:
