@@ -4,7 +4,7 @@ Exit codes:
 
 - 0: success
 - 1: a rule of ``gate``, or of ``runs trend --alert``, is not met, or ``logs check --strict`` found a fault
-- 2: wrong usage, an unknown name or option
+- 2: wrong usage, an unknown name or option, an output whose suffix is that of another format
 - 3: the input cannot be scored
 - 4: the output cannot be written
 - 5: an optional dependency is missing
@@ -25,6 +25,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -47,7 +48,15 @@ from fastmetrics.base.threads import cores
 from fastmetrics.cli.commands import COMMANDS, SECTIONS, TOP, Command, Group, load
 from fastmetrics.cli.exits import Stopped, unexpected_errors
 from fastmetrics.cli.options import FURTHER
-from fastmetrics.cli.terminal import discard_output, echo, message_with_options, open_streams, print_error, unprintable
+from fastmetrics.cli.terminal import (
+    discard_output,
+    echo,
+    message_with_options,
+    open_streams,
+    print_error,
+    printed_warnings,
+    unprintable,
+)
 
 # The pages of ``--help``: commands in groups, and options with placeholders that a reader knows.
 
@@ -191,8 +200,6 @@ app = typer.Typer(
 
 def _with_exit_codes(command: Callable[..., None], name: str) -> Callable[..., None]:
     """The command, with errors turned into messages and exit codes; Typer would hide some of them."""
-    resumes = "resume" in inspect.signature(command).parameters
-    advice = "; run again with --resume to continue" if resumes else ""
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
@@ -200,16 +207,28 @@ def _with_exit_codes(command: Callable[..., None], name: str) -> Callable[..., N
             with unexpected_errors(FastmetricsError, typer.Exit, typer.BadParameter):
                 _check_surroundings()
                 cores(options.get("threads"))  # before anything is read
-                with nullcontext() if options.get("quiet") else shown_progress(name):
+                quiet = bool(options.get("quiet"))
+                with printed_warnings(quiet=quiet), nullcontext() if quiet else shown_progress(name):
                     command(*args, **options)
         except Stopped as stopped:
-            print_error(f"{stopped.word}{advice}")
+            print_error(f"{stopped.word}{_way_on(options)}")
             raise typer.Exit(stopped.code) from None
         except FastmetricsError as error:
             print_error(f"error: {message_with_options(error, command)}")
             raise typer.Exit(_code(error)) from None
 
     return run
+
+
+def _way_on(options: Mapping[str, Any]) -> str:
+    """How to go on after a signal, if anything is kept: rows beside the output, or replies in the store of calls."""
+    from fastmetrics.tables.addresses import WORK_SUFFIX
+    from fastmetrics.tables.resume import has_parts  # here, since help pages need none of it
+
+    if "resume" in options and has_parts(Path(f"{str(options['output']).rstrip('/')}{WORK_SUFFIX}")):
+        return "; run again with --resume to continue"
+    asks = options.get("rubrics") or options.get("store") or options.get("bot") in ("full-context", "given-contexts")
+    return "; run the same command again: the replies so far are in the store" if asks and "model" in options else ""
 
 
 def _check_surroundings() -> None:

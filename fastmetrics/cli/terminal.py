@@ -9,8 +9,9 @@ import shutil
 import sys
 import textwrap
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +19,16 @@ from typing import Any
 import typer
 import typer.models
 
-from fastmetrics.base.errors import Argument, FastmetricsError, OptionError, OutputError, one_line, shown, visible
+from fastmetrics.base.errors import (
+    Argument,
+    FastmetricsError,
+    OptionError,
+    OutputError,
+    ScoreWarning,
+    one_line,
+    shown,
+    visible,
+)
 from fastmetrics.base.progress import hide_progress
 
 # Printing: messages that name options, and errors of the standard streams.
@@ -83,6 +93,23 @@ def print_error(text: str) -> None:
     except (OSError, ValueError):
         with suppress(OSError):
             sys.stderr.close()
+
+
+@contextmanager
+def printed_warnings(*, quiet: bool) -> Iterator[None]:
+    """Within this block, print notes on rows as lines, and other warnings in one, without the code that they are of;
+    nothing if ``quiet``.
+    """
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        lines = str(message).split("\n") if issubclass(category, ScoreWarning) else [one_line(str(message))]
+        for line in [] if quiet else lines:
+            print_error(f"note: {line}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ScoreWarning)
+        warnings.showwarning = show
+        yield
 
 
 def message_with_options(error: FastmetricsError, command: Callable[..., Any]) -> str:

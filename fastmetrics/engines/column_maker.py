@@ -28,6 +28,10 @@ class ColumnMaker(ABC):
     computes = False
     """Whether it only computes, and waits for nothing and nobody."""
     rows_each = 1
+    least_rows: int | None = None
+    """The fewest rows to make at a time where a function of the user's makes each, which may take long; None: as many
+    as are read together.
+    """
 
     @property
     def sources(self) -> Mapping[str, str]:

@@ -7,15 +7,23 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from fastmetrics.base.columns import with_index
-from fastmetrics.base.errors import Argument, ColumnError, FastmetricsError, InputError, OutputError, warn_of
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    FastmetricsError,
+    FileFormatError,
+    InputError,
+    OutputError,
+    warn_of,
+)
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.progress import Progress, WorkDone, report
 from fastmetrics.base.public_names import __version__
@@ -49,29 +57,90 @@ class Made:
     rows: int
     offset: int
     seconds: float
+    resumed: int = 0
+    """The rows that an earlier run made."""
+
+
+class Begun(NamedTuple):
+    """What is made of the good rows of a chunk so far: of how many, and how many of these by an earlier run."""
+
+    rows: int = 0
+    batches: Sequence[pa.RecordBatch] = ()
+    rejects: Sequence[Reject] = ()
+    resumed: int = 0
+
+
+_STEP, _SAVED_EVERY = 0.5, 10.0
+"""Seconds of a step where rows are made one by one, and of work that a kill may lose."""
 
 
 @dataclass(frozen=True)
 class Worker:
-    """The function that each thread applies to a chunk; it has no mutable state."""
+    """The function that each thread applies to a chunk; ``parts`` keep what is ``begun`` if the run is stopped."""
 
     source: TableSource
     selection: Selection
     maker: ColumnMaker
     schema: pa.Schema
     skip: bool
+    parts: PartsFolder | None = None
+    begun: dict[Position, Begun] = field(default_factory=dict)
 
     def __call__(self, item: tuple[int, Chunk]) -> Made:
         part, chunk = item
         began = time.perf_counter()
         good = good_rows(self.source, self.selection, chunk, skip=self.skip)
-        rejects = list(good.rejects)
-        batches: list[pa.RecordBatch] = []
-        if len(good.rows):
-            batches = self._by_parts(good, rejects)
+        made = self._whole(good) if len(good.rows) else Begun()
         stop = Position(chunk.file, chunk.stop)
-        rows = len(chunk.rows) + len(chunk.rejects)
-        return Made(part, batches, rejects, stop, rows, chunk.offset, time.perf_counter() - began)
+        rows, rejects = len(chunk.rows) + len(chunk.rejects), [*good.rejects, *made.rejects]
+        seconds = time.perf_counter() - began
+        return Made(part, list(made.batches), rejects, stop, rows, chunk.offset, seconds, made.resumed)
+
+    def _whole(self, chunk: Chunk) -> Begun:
+        """The columns of all valid rows: in one step, or in several if a function of the user's makes each row."""
+        at, rows = Position(chunk.file, int(chunk.rows[0])), len(chunk.rows)
+        made, saved = self._kept(at, rows), time.monotonic()
+        least = rows if self.parts is None else self.maker.least_rows or rows
+        step = least
+        while made.rows < rows:
+            began, rejects = time.monotonic(), list(made.rejects)
+            stop = min(made.rows + step, rows)
+            batches = self._by_parts(chunk.slice(made.rows, stop, ()), rejects)
+            made = made._replace(rows=stop, batches=[*made.batches, *batches], rejects=rejects)
+            step = 2 * step if time.monotonic() - began < _STEP else max(least, step // 2)
+            if self.parts is not None:
+                self.begun[at] = made
+                if time.monotonic() - saved > _SAVED_EVERY:
+                    self._keep(at, made)
+                    saved = time.monotonic()
+        if len(made.batches) > 1:  # as if it were made at once, whatever the time
+            made = made._replace(batches=[BatchSums.of(made.batches).on(_joined(made.batches, self.schema))])
+        return made
+
+    def _kept(self, at: Position, rows: int) -> Begun:
+        """What an earlier run made of a chunk of so many rows."""
+        found = None if self.parts is None else self.parts.kept(at)
+        if found is None or found[1]["rows"] > rows or not self.maker.lasts(self.maker.observe(found[0])):
+            return Begun()
+        batch, about = found
+        rejects = [Reject(**{**one, "position": Position(*one["position"])}) for one in about["rejects"]]
+        return Begun(about["rows"], [batch], rejects, batch.num_rows)
+
+    def _keep(self, at: Position, made: Begun) -> None:
+        assert self.parts is not None
+        rows = BatchSums.of(made.batches).on(_joined(made.batches, self.schema))
+        self.parts.keep(at, rows, {"rows": made.rows, "rejects": [asdict(one) for one in made.rejects]})
+
+    def keep_begun(self) -> None:
+        """Save what is made of parts that are not finished."""
+        for at, made in sorted(self.begun.items()):
+            self._keep(at, made)
+
+    def forget(self, before: Position) -> None:
+        """Drop what is saved otherwise: the rows before a position."""
+        for at in [*self.begun]:
+            if at < before:
+                self.begun.pop(at, None)
 
     def _by_parts(self, chunk: Chunk, rejects: list[Reject]) -> list[pa.RecordBatch]:
         """The columns of all valid rows: a batch that fails is split repeatedly, down to single rows.
@@ -252,6 +321,8 @@ class _Run:
     threads: int
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("start", "read", "score", "write"), 0.0))
     done: int = 0
+    resumed: int = 0
+    """The rows of parts that an earlier run did not finish."""
 
     def go(self) -> RunResult:
         """Read, make and write all rows; what an earlier run left is taken from its parts."""
@@ -266,12 +337,20 @@ class _Run:
 
             def write(selected: Selection) -> tuple[int, int, Mapping[str, Any]]:
                 if selected is not selection:  # a later row needs a wider type: start again with it
-                    self.done = 0
+                    self.done = self.resumed = 0
                     with self._timed("write"):
                         parts.restart(record, selected.schema)
                 return self._write(selected, parts, work)
 
-            resumed, guarded, metadata = selection.settled(write)
+            try:
+                resumed, guarded, metadata = selection.settled(write)
+            except FileFormatError as error:
+                if self.options.files.on_error != "skip":
+                    raise
+                way = Argument("on_error", "skip")
+                raise FileFormatError(
+                    error.message, "; ", way, " leaves out rows, but the file cannot be read on"
+                ) from error
         self.seconds["total"] = time.perf_counter() - began
         rejected = sum(part.rejects.count("\n") for part in parts.parts)
         return RunResult(
@@ -318,7 +397,7 @@ class _Run:
             maker, keys = self.maker, set(selection.schema.names)
             empty = maker(batch_of(selection.schema))
             schema = empty.schema.remove_metadata()
-        worker = Worker(self.source, selection, maker, schema, self.options.files.on_error == "skip")
+        worker = Worker(self.source, selection, maker, schema, self.options.files.on_error == "skip", parts)
 
         with self.output.writer(work, schema.with_metadata({KEY: dump(maker.signature)})) as writer:
 
@@ -334,6 +413,7 @@ class _Run:
                     parts.add(piece[0].part, stored, text, piece[-1].stop, observed)
                     if ends:
                         parts.end()
+                    worker.forget(piece[-1].stop)
                     writer.write(piece[0].part, stored)
 
             for part, batches in parts.finished(lambda part: all(map(maker.lasts, part.observed))):
@@ -349,6 +429,11 @@ class _Run:
                 for piece, ends in _pieces(made):
                     background.do(partial(add, piece, ends))
                 background.finish()
+            except (KeyboardInterrupt, SystemExit):
+                background.close()
+                with self._timed("write"):
+                    worker.keep_begun()
+                raise
             finally:
                 background.close()
                 made.close()
@@ -357,7 +442,7 @@ class _Run:
             conclusion = self._conclusion(parts)
             with self._timed("write"):
                 guarded = writer.close(maker.signature, conclusion, [part.rejects for part in parts.parts])
-        return resumed, guarded, {**maker.signature, **conclusion}
+        return resumed + self.resumed, guarded, {**maker.signature, **conclusion}
 
     def _made(self, worker: Worker, start: Position, done: int) -> Generator[Made, None, None]:
         """The columns of all rows from ``start`` on, before which there are so many parts."""
@@ -368,6 +453,7 @@ class _Run:
         try:
             for made in results:
                 self.seconds["score"] += made.seconds
+                self.resumed += made.resumed
                 self._advance(made.rows, made.stop, made.offset)
                 yield made
         finally:
@@ -468,7 +554,7 @@ def _pieces(made: Iterable[Made]) -> Iterator[tuple[list[Made], bool]]:
         yield together, True
 
 
-def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+def _joined(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
     table = pa.Table.from_batches(batches, schema=schema)
     arrays = [pa.concat_arrays([*column.chunks, *[pa.nulls(0, column.type)] * 2]) for column in table.columns]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

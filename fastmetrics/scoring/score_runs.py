@@ -20,12 +20,14 @@ from fastmetrics.base.arrays import check
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.columns import as_arrow, check_type
 from fastmetrics.base.errors import InputError, MissingExtraError, OptionError
+from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.base.score_metadata import METADATA, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import cores
 from fastmetrics.engines.column_maker import ColumnMaker, RunOptions, RunResult, check_without_output
 from fastmetrics.engines.run import made_in_memory, make_columns, open_output
 from fastmetrics.metrics.batch import Batch
 from fastmetrics.metrics.metric import Metric
+from fastmetrics.metrics.parameters import ValuesIn
 from fastmetrics.metrics.score_names import Score, parse
 from fastmetrics.plans.plan import Plan, ScoreRequest, plan
 from fastmetrics.plans.score_batch import Scorer, VocabularyPool, fitted
@@ -70,6 +72,15 @@ class ScoreMaker(ColumnMaker):
     def sources(self) -> Mapping[str, str]:
         """The digests of files of plugins."""
         return source_digests(self._plan)
+
+    @cached_property
+    def least_rows(self) -> int | None:  # type: ignore[override]
+        """1 with metrics of the user's, if all have a function of one row, and without vectors, of which the last
+        digits may depend on the texts that are embedded together.
+        """
+        own = [score.metric for score in self._plan.scores if score.metric.function.__module__ in LOADED]
+        alone = all(isinstance(need, ValuesIn) for metric in own for need in metric.needs.values())
+        return 1 if own and alone and not any("embedder" in score.options for score in self._plan.scores) else None
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The scores of a batch."""

@@ -317,7 +317,8 @@ class DelimitedReader(Reader):
                     yield self._chunk(cells.slice(keep), rows[keep:], selection, number, rejects, tell(), coded=ragged)
         if not has_end:
             last = self.where(max([row - 1, *skipped]))
-            raise FileFormatError(f"{self.file.shown}, {last}: a quoted field is not closed")
+            what = "a quoted field is not closed, so nothing tells where the row ends"
+            raise FileFormatError(f"{self.file.shown}, {last}: {what}; close the quote, or double one within a text")
         if rejects:
             yield Chunk(number, np.empty(0, np.int64), batch_of(selection.schema), tuple(rejects))
 

@@ -85,11 +85,11 @@ def table_target(path: str | Path, inputs: Any, *, overwrite: bool = False) -> T
 def page_target(path: str | Path, inputs: Any, suffix: str = "", *, overwrite: bool = False) -> Target:
     """The target of a page, which may also go into a pipe or a device, for ``Target.write``.
 
-    Raises ``OutputError`` if it may not be written there, or has the suffix of another format than ``suffix``.
+    Raises ``OutputError`` if it may not be written there, ``OptionError`` for the suffix of another format.
     """
     place = _checked(target(path, stream=True), inputs, overwrite)
     if suffix and os.path.splitext(str(path))[1].lower() not in ("", suffix):
-        raise OutputError(f"output {str(path)!r}: expected a name ending in {suffix}, as that is what is written")
+        raise OptionError(f"output {str(path)!r}: expected a name ending in {suffix}, as that is what is written")
     return place
 
 

@@ -5,6 +5,9 @@ of rows and is renamed when it is whole, with a record of its checksum and its r
 the last one if the signature of both runs is equal: all options, the version of the package, the digests of the files
 of plugins, and the name, size and time of each input. A run of model calls asks for none that was answered, whatever
 becomes of its parts: its replies are in the store.
+
+A part that is not finished is kept too: the rows of its batches, when a signal ends the run, and of a batch that takes
+long now and then before. The next run makes the same batches and takes these rows from there, to the same bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from fastmetrics.tables.targets import PUBLISHING, open_private
 
 
 _OURS = re.compile(
-    r"part-\d{6}\.(arrow|json)|run\.json|lock|publishing|output(\..*)?|rejects\.jsonl|meta\.json|replaced"
+    r"part-\d{6}\.(arrow|json)|rows-\d+-\d+|run\.json|lock|publishing|output(\..*)?|rejects\.jsonl|meta\.json|replaced"
 )
 """The names that runs make in a folder of parts."""
 
@@ -123,11 +126,42 @@ class PartsFolder:
             os.replace(self._folder / "output.part", self._folder / f"part-{part.number:06d}.arrow")
             self._place(f"part-{part.number:06d}.json", json.dumps(asdict(part)).encode())
 
+    def keep(self, at: Position, rows: pa.RecordBatch, about: Mapping[str, Any]) -> None:
+        """Save the rows that are made of a batch so far, which begins at this position, with what belongs to them."""
+        if self._folder is not None:
+            metadata = {**(rows.schema.metadata or {}), _ABOUT: json.dumps(about)}
+            with pa.BufferOutputStream() as sink:
+                with pa.ipc.new_stream(sink, rows.schema.with_metadata(metadata)) as writer:
+                    writer.write_batch(rows)
+                data = sink.getvalue().to_pybytes()
+            self._place(_kept_name(at), zlib.crc32(data).to_bytes(4, "big") + data)
+
+    def kept(self, at: Position) -> tuple[pa.RecordBatch, dict[str, Any]] | None:
+        """The rows that an earlier run saved of a batch, and what belongs to them; None without any, or if damaged."""
+        if self._folder is None or not self._resume:
+            return None
+        try:
+            data = (self._folder / _kept_name(at)).read_bytes()
+            if zlib.crc32(data[4:]).to_bytes(4, "big") != data[:4]:
+                return None
+            [rows] = pa.ipc.open_stream(data[4:])
+        except (OSError, ValueError, pa.ArrowException):
+            return None
+        return rows, json.loads(rows.schema.metadata[_ABOUT])
+
     def _place(self, name: str, data: bytes) -> None:
         assert self._folder is not None
-        with open(self._folder / "output.json", "wb", opener=open_private) as stream:
+        unfinished = self._folder / f"output.{name}"  # threads keep the rows of their batches at the same time
+        with open(unfinished, "wb", opener=open_private) as stream:
             stream.write(data)
-        os.replace(self._folder / "output.json", self._folder / name)
+        os.replace(unfinished, self._folder / name)
+
+
+_ABOUT = b"about"
+
+
+def _kept_name(at: Position) -> str:
+    return f"rows-{at.file}-{at.row}"
 
 
 def _earlier(folder: Path) -> tuple[dict[str, Any], pa.Schema] | None:
@@ -149,7 +183,7 @@ def clear(folder: Path) -> None:
 
 def has_parts(folder: Path) -> bool:
     """Whether a run left parts to go on with."""
-    return os.path.isfile(folder / "run.json") and any(folder.glob("part-*.json"))
+    return os.path.isfile(folder / "run.json") and any(any(folder.glob(name)) for name in ("part-*.json", "rows-*"))
 
 
 def is_ours(folder: Path) -> bool:

@@ -184,7 +184,7 @@ ERRORS = [
     ("output in a file", lambda: written("file/o.parquet"), 4, "file"),
     ("output in no folder", lambda: written("no/o.parquet"), 4, "no"),
     ("output without a name", lambda: written(""), 2, "-o"),
-    ("page of another kind", lambda: runs("report", "old.jsonl", "-o", "r.pdf"), 4, "r.pdf", ".html"),
+    ("page of another kind", lambda: runs("report", "old.jsonl", "-o", "r.pdf"), 2, "r.pdf", ".html"),
     (
         "preset that nearly matches",
         lambda: score("-m", "token_f1", "--schema", "langfuse", rows=[{"id": "a", "input": {"query": "q"}}]),

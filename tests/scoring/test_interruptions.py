@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastmetrics.base import progress
-from tests.support.program import ENVIRONMENT, Done, alone, command, program
+from tests.support.program import ENVIRONMENT, Done, alone, command, jsonl, program
 
 pytestmark = [pytest.mark.usefixtures("hears_interrupts")]
 
@@ -122,6 +122,34 @@ def test_a_signal_ends_the_run_with_its_code_and_one_line(tmp_path, rows, number
     done = _cut_short(out, number, rows, "--threads", 1)
     assert done == Done(code, "", f"{word}; run again with --resume to continue\n")
     assert not out.exists()
+
+
+STOPPED = """
+import os, signal, time
+import fastmetrics as fm
+
+@fm.metric(bounds=(0, 9), better="higher")
+def own_score(answer: str) -> float:
+    if answer == os.environ.get("STOP_AT"):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)  # the run does not wait for it
+    return float(len(answer))
+"""
+
+
+@pytest.mark.parametrize(("row", "kept"), [(0, 0), (5, 3)])
+def test_a_stopped_run_promises_to_go_on_where_rows_are_kept(tmp_path, row, kept):
+    """The rows of a slow metric are made a few at a time, so that few of them are lost, whatever its parts."""
+    (tmp_path / "own.py").write_text(STOPPED)
+    rows = jsonl(tmp_path / "rows.jsonl", *({"id": n, "answer": f"a{n}"} for n in range(9)))
+    words = ("score", rows, "--plugin", tmp_path / "own.py", "-m", "own_score", "-o", tmp_path / "o.parquet")
+    done = alone(*words, env={**ENVIRONMENT, "STOP_AT": f"a{row}"})
+    assert done == Done(130, "", "interrupted" + "; run again with --resume to continue" * bool(kept) + "\n")
+    assert [path.name for path in tmp_path.glob("o.*")] == ["o.parquet.partial"] * bool(kept)
+    if kept:
+        assert program(*words, "-m", "answer_words", "--resume").code == 4
+    again = program(*words, "--resume")
+    assert f"9 rows{f' ({kept} of them earlier)' * bool(kept)} scored in" in again.out
 
 
 UNANSWERED = """

@@ -100,6 +100,47 @@ def test_failed_run_resumes_to_the_same_bytes(tmp_path, source, name, threads):
     assert not result.output.with_name(result.output.name + ".partial").exists()
 
 
+class RowByRow(FunctionMaker):
+    """A maker whose function may take long for each row."""
+
+    least_rows = 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ["o.parquet", "o.csv.gz", "o.arrow", "o/"])
+@pytest.mark.parametrize(
+    ("kind", "error"), [(FunctionMaker, KeyboardInterrupt), (RowByRow, KeyboardInterrupt), (RowByRow, StopError)]
+)
+def test_a_stopped_run_keeps_the_rows_of_its_unfinished_part(tmp_path, source, monkeypatch, name, threads, kind, error):
+    """No row is scored twice: after an interrupt, and after a kill where rows are saved all the time."""
+    (tmp_path / "whole").mkdir()
+    whole, stop, seen = go(source, f"{tmp_path}/whole/{name}"), [0], []
+    monkeypatch.setattr("fastmetrics.engines.run._SAVED_EVERY", -1.0 if error is StopError else 1e9)
+
+    def stopping(batch):
+        ids = batch["id"].to_pylist()
+        if any(stop[0] <= n for n in ids):
+            raise error
+        made = choosy(batch)
+        seen.extend(ids)
+        return made
+
+    def scored(**options):
+        made = kind(stopping, KINDS, {"version": "1"}, count, lambda parts, rejected: {"rows": sum(parts)})
+        return run(
+            open_table(source), made, f"{tmp_path}/{name}", limits=LIMITS, on_error="skip", resume=True, **options
+        )
+
+    for stop[0] in (0, 50, 130, 450, 461, 720, 990):
+        with pytest.raises(error):
+            scored(threads=threads)
+    earlier, stop[0] = len(seen), 2000
+    result = scored(threads=3 - threads)
+    assert (result.resumed_rows, len(seen), len({*seen})) == (earlier, result.rows, result.rows)
+    assert earlier > (989 - 11 - 64 if kind is FunctionMaker else 989 - 11 - 32)
+    assert files(result.output) == files(whole.output)
+
+
 def test_unfinished_run_needs_resume_or_overwrite(tmp_path, source):
     with pytest.raises(StopError):
         go(source, tmp_path / "o.parquet", failing_at(450))
