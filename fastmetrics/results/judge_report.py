@@ -32,7 +32,7 @@ from fastmetrics.base.notes import Figure, Note, interval_notes, said
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import Price, price_of
 from fastmetrics.results.aligned_scores import align, with_row_ids
-from fastmetrics.results.opening_scores import are_several, open_runs, table_of
+from fastmetrics.results.opening_scores import are_several, open_runs, table_of, with_ids_of
 from fastmetrics.results.row_groups import segments_of
 from fastmetrics.results.score_columns import axes_of
 from fastmetrics.results.score_table import ScoreTable
@@ -558,9 +558,10 @@ def judge_report(
     """
     opened = open_runs(judged if are_several(judged) else [judged], least=1)
     runs = [_with_verdicts(run) for run in opened]
-    people = None if labels is None else table_of(labels, on, "labels", or_column=True)
+    named = [run.metadata.own_columns.get("id") for run in runs]
+    people = None if labels is None else table_of(labels, on, "labels", or_column=True, named=named)
     reports, notes = [], list[str]()
-    for run in runs:
+    for run, own in zip(runs, named, strict=True):
         table = run.read(run.columns)
         axes = axes_of(run.columns)
         if not axes:
@@ -568,7 +569,8 @@ def judge_report(
             raise ColumnError(f"{run.name} has no judged column: {kinds}")
         truth = None
         if people is not None:
-            truth = RowLabels.of(table, people, label=label, on=on)
+            paired, key = with_ids_of(table, people, on, own)
+            truth = RowLabels.of(table, paired, label=label, on=key)
             unused = truth.n_unmatched
             unlabelled = np.isnan(truth.truth).all() and Note("no_row_labelled")
             doubts = said(unused and Note("unused_labels", n=unused), unlabelled)

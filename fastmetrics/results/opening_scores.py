@@ -20,7 +20,7 @@ from fastmetrics.base.arrays import (
     is_text,
     plain_table,
 )
-from fastmetrics.base.column_names import COLUMNS, is_id
+from fastmetrics.base.column_names import COLUMNS, is_id, roles
 from fastmetrics.base.columns import (
     aligned_table,
     as_arrow,
@@ -238,10 +238,12 @@ def _of_source(address: str, source: FileSource, stored: ScoreMetadata | None) -
     by_column = cells > _FEW_CELLS and {part.format for part in source.files} <= {"parquet"}
     few = _FEW if by_column else len(source.schema)
 
+    typed = {*scores} - looks.keys()
+
     def plain(names: Sequence[str]) -> pa.Table:
         table = read_in_turn(source, kinds_of(source, names, scores, looks), few)
         for at, name in enumerate(table.column_names):
-            if not source.has_types and (name not in scores or name in looks) and not is_id(name):
+            if not source.has_types and is_text(table.column(at).type) and name not in typed and not is_id(name):
                 table = table.set_column(at, name, as_it_looks(table.column(at), comma=source.has_decimal_comma))
         return table
 
@@ -383,15 +385,16 @@ def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | 
     """The rows of a file, a folder, or any other input of ``open_source``; raises ``FileFormatError`` for a bad row.
 
     In CSV and TSV, the columns ``text`` (by default all) and ids are read as text and the types of the others are
-    inferred.  The metadata of the table contain the stored declarations of the scores.
+    inferred.  The metadata of the table have the stored declarations of the scores and the columns that the run read.
     """
     source = open_source(path)
     # several files are read as tables of any kind
     metadata = metadata_of(path, source.files) if isinstance(path, str | Path) else None
     scores = stored_scores(metadata) or ()
     table = whole_table(source, {name: "number" if name in scores else "any" for name in source.schema.names})
-    if metadata is not None and metadata.declared is not None:
-        table = table.replace_schema_metadata(ScoreMetadata(declared=metadata.declared).for_schema())
+    if metadata is not None:
+        kept = ScoreMetadata(declared=metadata.declared, columns=metadata.columns, named=metadata.named)
+        table = table.replace_schema_metadata(kept.for_schema())
     if text is None or source.has_types:
         return table
     for at, name in enumerate(table.column_names):
@@ -400,11 +403,37 @@ def read_table(path: str | Path | Sequence[str | Path], text: Collection[str] | 
     return table
 
 
-def table_of(table: Any, on: str | None, name: str, *, or_column: bool = False) -> pa.Table:
-    """A table from files or any form of table; a plain sequence becomes the column ``label``."""
-    if is_paths(table, or_column=or_column):
-        return read_table(table, {"id", on or "id"})  # read these as text, so that 007 differs from 7
+def table_of(
+    table: Any, on: str | None, name: str, *, or_column: bool = False, named: Iterable[str | None] = ()
+) -> pa.Table:
+    """A table from files or any form of table; a plain sequence becomes the column ``label``.
+
+    ``named`` are further names of ids.
+    """
+    if is_paths(table, or_column=or_column):  # ids are read as text, so that 007 differs from 7
+        return read_table(table, {"id", on or "id", *filter(None, named)})
     return as_table(table, on, [on] if on is not None else [], name)[0]
+
+
+def with_ids_of(scores: pa.Table, labels: pa.Table, on: str | None, named: str | None) -> tuple[pa.Table, str | None]:
+    """The labels with their ids called as those of the scores, and the column that pairs both, ``on`` if it is named.
+
+    The run called its ids ``named``; either name is that of the ids, in whichever of the tables they have it.
+    """
+    if on is not None and on in scores.column_names and on in labels.column_names:
+        return labels, on
+    if on is None and named in scores.column_names and named in labels.column_names:
+        return labels, named
+    if on is None and {*scores.column_names} & {*labels.column_names} & {"id"}:
+        return labels, None
+    found = []
+    for table in (scores, labels):
+        names = [on, named, "id", *roles(table.column_names)["id"]]
+        found.append(next((name for name in names if name in table.column_names), None))
+    own, other = found
+    if own is None or other is None or on not in (None, named, own, other):
+        return labels, on
+    return labels.rename_columns([own if name == other else name for name in labels.column_names]), own
 
 
 def as_table(data: Any, on: str | None, columns: Collection[str], name: str) -> tuple[pa.Table, Sequence[str]]:

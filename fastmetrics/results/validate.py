@@ -23,7 +23,7 @@ from fastmetrics.base.options import Choice, Real, argument, by_name, check_name
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
-from fastmetrics.results.opening_scores import are_ids, as_table, read_table
+from fastmetrics.results.opening_scores import are_ids, as_table, read_table, with_ids_of
 from fastmetrics.results.score_columns import (
     check_scores,
     column_named,
@@ -110,12 +110,12 @@ def validate(
     keys = [name for name in (on, cluster) if name is not None]
     texts = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
     scores = read_table(scores, texts) if is_paths(scores) else scores
-    labels = read_table(labels, texts) if is_paths(labels, or_column=True) else labels
     left, unread = as_table(scores, on, [*metrics, *fixed, *keys], "scores")
-    right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])], "labels")
     index = sorted(index_columns(left.schema))
     named = index[0] if are_ids(left, index) else ScoreMetadata.of_schema(left.schema).own_columns.get("id")
-    on = named if on is None and named in left.column_names and named in right.column_names else on
+    labels = read_table(labels, {*texts, named or "id"}) if is_paths(labels, or_column=True) else labels
+    right, _ = as_table(labels, on, [*raters, *keys, *([label] if label is not None else [])], "labels")
+    right, on = with_ids_of(left, right, on, named)
     left = with_score_types(left)
     names = score_columns(left.schema)
     metrics = [column_named(name, names) for name in metrics]

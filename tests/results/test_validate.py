@@ -29,6 +29,7 @@ from fastmetrics.results.summary import summarize
 from fastmetrics.results.validate import validate
 from fastmetrics.stats.association import associate
 from fastmetrics.stats.raters import ALPHAS, KAPPAS, cohen_kappa, krippendorff_alpha
+from tests.support.program import jsonl
 
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-100, 100).map(lambda x: round(x, 3)))
 
@@ -438,6 +439,31 @@ def test_labels_are_matched_by_position_in_any_form(labels: object) -> None:
     found = validate({"f1": [0.1, 0.5, 0.9, 0.4]}, labels)
     assert (found.joined_by, found.n_rows, found.n_no_label) == ("position", 4, 1)
     assert found["f1"].auc.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("ids", "on"),
+    [
+        ("nr", None),
+        ("nr", "nr"),
+        ("nr", "id"),
+        ("id", None),
+        ("id", "nr"),
+        ("Query_ID", None),
+        ("Query_ID", "Query_ID"),
+    ],
+)
+def test_the_ids_of_scores_and_labels_may_have_other_names(tmp_path, ids, on):
+    """The name that the run read, or either of both; ids are text, of which 007 is not 7."""
+    rows = [{"nr": f"{n:03}", "answer": "yes" if n % 3 else "no", "reference": "yes"} for n in range(30)]
+    fm.score(jsonl(tmp_path / "rows.jsonl", *rows), "exact_match", columns={"id": "nr"}, output=tmp_path / "s.parquet")
+    labels = [f"{n:03},{int(n % 3 > 0)}" for n in range(0, 40, 2)][::-1]
+    (tmp_path / "labels.csv").write_text("\n".join([f"{ids},good", *labels]))
+    found = fm.validate(tmp_path / "s.parquet", tmp_path / "labels.csv", on=on)
+    assert (found.joined_by, found["exact_match"].n, found.n_only_labels) == ("id", 15, 5)
+    assert found["exact_match"].auc.value == 1.0
+    judged = {"id": [1, 2], "judge_x": [1.0, 2.0], "judge_x_status": ["ok", "ok"]}
+    assert fm.judge_report(judged, {"Query_ID": [2, 1, 3], "human": [2, 1, 5]}).axes[0].people.n == 2
 
 
 def test_several_raters_in_columns_or_lists() -> None:
