@@ -160,10 +160,6 @@ def sample_command(
         if arguments["judged"] is None:
             raise OptionError("give --budget to draw rows, or --judged to put the scores of drawn rows back")
         table = arguments.call(with_sample, scores=scores)
-    elif for_ is None or not using:
-        raise OptionError(
-            f"--budget needs {'--for' if for_ is None else '--using'} too: the dear column, and cheap ones"
-        )
     else:
         table = arguments.call(sample, scores=scores)
     metadata = ScoreMetadata.of_schema(table.schema).stored

@@ -288,7 +288,10 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
     def grids(self) -> list[Grid]:
         """The rules, unmet rules first; the rows without a score are those that count or would count as the worst."""
         verdict = ("verdict", lambda check: "ok" if check.met else "FAILED")
-        without = ("no score", lambda check: check.n_worst + check.n_ignored)
+        without = (
+            "no score",
+            lambda check: sum(check.causes.values()) if check.rule.is_count else check.n_worst + check.n_ignored,
+        )
         unmet_first = sorted(self.checks, key=lambda check: check.met)
         return [lines_of(unmet_first, "rule=title", verdict, "value=shown", "n", without)]
 
@@ -378,7 +381,8 @@ def _unscored(check: CheckedRule) -> list[str]:
     """How the rows without a score count in a check."""
     where = check.metric if check.segment is None else f"{check.metric} ({check.segment})"
     how = {"where": where, "worst": "" if check.worst is None else number(check.worst)}
-    kind = "ignored" if check.n_ignored else "count_as_worst" if check.n_worst and check.worst is not None else None
+    left = "not_estimated" if "drawn" in check.causes else "ignored"
+    kind = left if check.n_ignored else "count_as_worst" if check.n_worst and check.worst is not None else None
     causes = check.causes or {"unscored": check.n_worst or check.n_ignored}
     return said(
         kind and [Note(kind, n=n, cause=Note(f"lost_{cause}", n=n), **how) for cause, n in causes.items()],

@@ -76,7 +76,9 @@ class Value:
     """Rows that only the scores have, which no change includes."""
     n_clusters: int | None = None
     causes: Mapping[str, int] = field(default_factory=dict)
-    """Why rows have no score, as far as it is known: absent, rejected, undefined, error, unread, missing, unscored."""
+    """Why rows have no score, as far as it is known: absent, rejected, undefined, error, unread, missing, unscored, or
+    drawn, of a sample.
+    """
     note: str | None = None
     lacks_worst: bool = False
     """Whether rows without a score could not be counted, so that there is no value."""
@@ -149,6 +151,13 @@ class RowMetric:
         score = self.bounds[0 if self._lowest_is_worst(rule) else 1]
         return score if math.isfinite(score) else None
 
+    def _counts_for(self, rule: Rule, unpaired: str) -> tuple[float | None, bool]:
+        """What counts for a row without a score, and whether such rows are left out: by the rule, and where few rows
+        were drawn and no worst score is known, as in every estimate of such a mean.
+        """
+        worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
+        return worst, unpaired == "ignore" or (worst is None and self._runs.drawn is not None)
+
     def without_score(self, rows: Ints) -> Flags:
         """Which of the rows have no score though the run failed there, or the baseline has one."""
         certain, doubtful = self._unscored
@@ -184,15 +193,16 @@ class RowMetric:
             failed = (states.failed[own] > 0) | _first(states.doubtful[own], states.most_failed)
         has = states.has[own]
         n_failed = int(failed.sum()) + extra
-        worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
+        worst, ignores = self._counts_for(rule, unpaired)
+        causes = {"drawn": n_failed} if ignores and unpaired != "ignore" and n_failed else causes
         used, values = has, states.values[own]
-        if n_failed and unpaired != "ignore":
+        if n_failed and not ignores:
             if worst is None:
                 return Value.uncounted(int(has.sum()), n_failed)
             used, values = has | failed, np.where(has, values, worst)
         else:
             extra = 0
-        counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
+        counted = (0, None, n_failed) if ignores else (n_failed, worst if n_failed else None, 0)
         if self._runs.drawn is not None:
             scores = self._counting(rows, failed, worst)
             scores = scores.with_certain(extra, worst) if worst is not None else scores
@@ -299,7 +309,8 @@ class RowMetric:
         counts = (int(has.sum()), n_missing, n_undefined, n_unread, n_error + extra, n_unpaired)
         total = len(rows) if reading.endswith("_unpaired") else int(present.sum()) + extra
         count = dict(zip(COUNTS, counts, strict=True))[SHARES.get(reading, reading)]
-        return Value(count if reading in COUNTS else count / total if total else math.nan, n=total)
+        causes = self._causes(rows, self.without_score(rows), extra)
+        return Value(count if reading in COUNTS else count / total if total else math.nan, n=total, causes=causes)
 
     def change(self, rule: Rule, rows: Ints, unpaired: str, method: Method) -> Value:
         """The change or drop of a rule over these rows: absolute, or as a share of the baseline's mean."""
@@ -308,8 +319,8 @@ class RowMetric:
         lost = has_before & ~has_after if drawn is None else self.without_score(rows)
         n_new = int((~has_before & has_after if drawn is None else ~self._runs.has[0][rows]).sum())
         n_failed = int(lost.sum())
-        worst = None if unpaired == "ignore" else self.worst(rule, unpaired)
-        if n_failed and unpaired != "ignore" and worst is None:
+        worst, ignores = self._counts_for(rule, unpaired)
+        if n_failed and not ignores and worst is None:
             return Value.uncounted(n_both, n_failed, n_new)
         change = self._counting(rows, lost, worst).change(0, -1)
         assert isinstance(change, PairedMeans | SampledMeans)
@@ -321,8 +332,10 @@ class RowMetric:
             # otherwise an unchanged run would meet no rule on such a metric
             interval = replace(interval, low=0.0, high=0.0, note=Note("no_change_unbounded"))
         value, interval = signed(sign(rule, self.better), value, interval)
-        counted = (0, None, n_failed) if unpaired == "ignore" else (n_failed, worst if n_failed else None, 0)
-        return Value(value, interval, n_both, *counted, n_new, change.n_clusters, self._causes(rows, lost), note)
+        counted = (0, None, n_failed) if ignores else (n_failed, worst if n_failed else None, 0)
+        drawn_alone = ignores and unpaired != "ignore" and n_failed
+        causes = {"drawn": n_failed} if drawn_alone else self._causes(rows, lost)
+        return Value(value, interval, n_both, *counted, n_new, change.n_clusters, causes, note)
 
 
 @dataclass(frozen=True)

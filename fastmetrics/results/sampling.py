@@ -44,10 +44,14 @@ def sample(
     scores: shared.Scores,
     *,
     budget: Annotated[int, Help("Rows to draw; of a second sample, rows to add.")],
-    for_: Annotated[str, Help("The dear column that is to be made for the drawn rows: judge_faithfulness.")],
+    for_: Annotated[
+        str | None,
+        Help("The dear column that is to be made for the drawn rows: judge_faithfulness. Default: judged's."),
+    ] = None,
     using: Annotated[
-        Sequence[str] | str, Help("Cheap columns that tell something about it: token_f1,overlap_faithfulness.")
-    ],
+        Sequence[str] | str,
+        Help("Cheap columns that tell something about it: token_f1,overlap_faithfulness. Default: judged's."),
+    ] = (),
     by: shared.By = None,
     pilot: Annotated[Any, Help("Rows that have the dear column, which tell where it varies most.")] = None,
     judged: Annotated[Any, Help("An earlier sample of these rows with its scores, to which rows are added.")] = None,
@@ -64,7 +68,8 @@ def sample(
 
     The sample has all columns of the rows, those of ``texts`` that they lack, the probability of each row, and what it
     is a sample of.  Let a judge, a model or people make the dear column, then put it back with :func:`with_sample`.
-    With ``judged``, an earlier sample by the same options with its scores, the new sample contains its rows too.
+    With ``judged``, an earlier sample with its scores, the new sample contains its rows too, and has the options that
+    it was drawn with.
 
     >>> rows = {"id": range(200), "token_f1": [n % 7 / 6 for n in range(200)]}
     >>> drawn = sample(rows, budget=20, for_="judge_x", using="token_f1")
@@ -80,6 +85,13 @@ def sample(
     argument("budget", budget, Whole(1, 100_000_000))
     argument("seed", seed, Seed)
     check_names(for_=for_, on=on)
+    if judged is not None:
+        judged = open_scores(judged, table="judged")
+        known_for, facts = _design_of(judged)
+        for_, using, by = for_ or known_for, using or facts["using"], facts["by"] if by is None else by
+        seed = seed or facts["seed"]
+    if for_ is None:
+        raise OptionError(Argument("for_"), ": name the dear column that is to be made")
     rows = Rows.of(scores, distinct(using, "using"), distinct(by, "by"), seed, on, for_)
     known = None if judged is None else _Drawn.of(judged, rows, for_)
     cut = rows.strata(None if pilot is None else rows.pilot(pilot, for_))
@@ -141,19 +153,8 @@ def with_sample(
     """
     check_names(on=on)
     run = open_scores(judged, table="judged")
-    stem = [name.removesuffix(SAMPLE) for name in run.columns if name.endswith(SAMPLE)]
-    if len(stem) != 1:
-        raise ColumnError(f"{run.name} is no sample: it has no column …{SAMPLE} of fastmetrics sample (fm.sample)")
-    [for_] = stem
-    try:
-        facts = json.loads(run.column(for_ + SAMPLE)[0].as_py())
-        using, by, seed = (facts[name] for name in ("using", "by", "seed"))
-    except (IndexError, KeyError, TypeError, ValueError) as error:  # no row, or none of fastmetrics sample
-        what = f"{for_ + SAMPLE} does not tell what its rows are a sample of"
-        raise InputError(
-            f"{run.name}: {what}; expected rows of fastmetrics sample (fm.sample), at least one"
-        ) from error
-    rows = Rows.of(scores, using, by, seed, on, for_)
+    for_, facts = _design_of(run)
+    rows = Rows.of(scores, facts["using"], facts["by"], facts["seed"], on, for_)
     known = _Drawn.of(run, rows, for_)
     values, shares = (np.full(len(rows.order), np.nan) for _ in range(2))
     values[rows.order[known.rows]], shares[rows.order[known.rows]] = known.values, known.shares
@@ -172,6 +173,25 @@ def with_sample(
         counts = RowCounts(len(values), int(np.isnan(values).sum()), 0, 0)
         metadata = replace(metadata, metrics={**metadata.metrics, for_: counts})
     return table.replace_schema_metadata(metadata.for_schema())
+
+
+def _design_of(run: ScoreTable) -> tuple[str, dict[str, Any]]:
+    """The dear column of a sample, and the options by which its rows were drawn.
+
+    Raises ``ColumnError`` for a table that is no sample, ``InputError`` for one that does not tell these.
+    """
+    stem = [name.removesuffix(SAMPLE) for name in run.columns if name.endswith(SAMPLE)]
+    if len(stem) != 1:
+        raise ColumnError(f"{run.name} is no sample: it has no column …{SAMPLE} of fastmetrics sample (fm.sample)")
+    [for_] = stem
+    try:
+        facts = json.loads(run.column(for_ + SAMPLE)[0].as_py())
+        return for_, {name: facts[name] for name in ("using", "by", "seed")}
+    except (IndexError, KeyError, TypeError, ValueError) as error:  # no row, or none of fastmetrics sample
+        what = f"{for_ + SAMPLE} does not tell what its rows are a sample of"
+        raise InputError(
+            f"{run.name}: {what}; expected rows of fastmetrics sample (fm.sample), at least one"
+        ) from error
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

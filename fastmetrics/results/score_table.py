@@ -415,7 +415,7 @@ def kinds_of(
 ) -> dict[str, str]:
     """The kind of each column: scores are numbers or flags, or text that is read as it looks."""
     flags = {column.name for column in source.schema if pa.types.is_boolean(column.type)}
-    plain = {name for name in names if name not in scores or name in looks}
+    plain = {name for name in names if name not in scores or name in looks}.difference(belonging(names))
     return {name: "any" if name in plain else "flag" if name in flags else "number" for name in names}
 
 

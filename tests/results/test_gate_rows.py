@@ -185,6 +185,7 @@ def test_files_distinguish_failed_missing_and_undefined_rows(tmp_path):
     assert found.passed, str(found)
     summary = fm.summarize(tmp_path / "s.parquet")["token_f1"]
     assert [one.value for one in found] == [summary.n_error, summary.n_missing, summary.n]
+    assert [row[-1] for row in found.grids()[0].rows] == ["7"] * 3, "as under a rule on the mean"
     (one,) = fm.gate(tmp_path / "s.parquet", "corpus_bleu >= 0")
     assert (one.met, "7 rows have no score" in one.reason) == (False, True)
     assert fm.gate(tmp_path / "s.parquet", "corpus_bleu >= 0 with unpaired=ignore").passed

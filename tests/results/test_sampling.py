@@ -148,9 +148,29 @@ def test_the_drawn_rows_go_back_beside_all(tmp_path):
     found, expected = pq.read_table(out), fm.with_sample(ROWS, with_scores(drawn()))
     assert found.drop_columns(["id"]).to_pydict() == expected.drop_columns(["id"]).to_pydict()
     assert "120 of 1,200 rows" in " ".join(program("summarize", out).out.split())
-    more = tmp_path / "more.csv"
-    assert program("sample", rows, "--budget", "30", *using, "--judged", sheet, "-o", more).code == 0
-    assert len(more.read_text().splitlines()) == 151
+    added = []
+    for how in (using, ()):  # by the options of the first, which it tells
+        done = program(
+            "sample", rows, "--budget", "30", *how, "--judged", sheet, "-o", tmp_path / "more.csv", "--overwrite"
+        )
+        assert (done.code, done.err) == (0, "")
+        added.append((tmp_path / "more.csv").read_text())
+    assert (len(added[0].splitlines()), added[1]) == (151, added[0])
+    text = tmp_path / "scores.csv"
+    assert program("sample", rows, "--judged", sheet, "-o", text).code == 0
+    for way in ((), ("--intervals",)):
+        shown = [program("summarize", one, *way).out.replace("scores.csv", "scores.parquet") for one in (out, text)]
+        assert "judge_x" in shown[0]
+        assert shown[0] == shown[1]
+
+
+def test_a_drawn_row_without_a_score_of_an_own_column_is_left_out_of_the_estimate():
+    whole = fm.with_sample(ROWS, with_scores(drawn(for_="human"), lost=[3], name="human"))
+    found = fm.gate(whole, ["human >= 0.2", "human.n_unpaired == 1", "human.low >= 0.2"])
+    assert found.passed, str(found)
+    assert found[0].value == fm.summarize(whole)["human"].mean
+    assert (found[0].n, found[0].n_ignored, found[0].n_worst) == (119, 1, 0)
+    assert any("left out" in note for note in found.remarks())
 
 
 def test_a_prediction_of_a_drawn_row_does_not_know_its_score():
