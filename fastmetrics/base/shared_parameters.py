@@ -122,6 +122,9 @@ Extract = Annotated[
         "regex:PATTERN, json:PATH; strip_thoughts+answer is one after the other."
     ),
 ]
+FaqColumns = Annotated[
+    Mapping[str, str] | None, Help("Names of columns of the FAQ, if they differ: question=topic,answer=body.")
+]
 Flags = Annotated[
     Sequence[str] | str | None, Help("Columns of 0 and 1 that are flags, as columns of true and false are: passed.")
 ]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.base.display import folded, number, row_count
-from fastmetrics.base.errors import OptionError
+from fastmetrics.base.errors import ColumnError, OptionError
 from fastmetrics.cli.model_calls import (
     BotChoice,
     BotSettings,
@@ -64,7 +64,12 @@ def answer_command(
         raise OptionError("--output is missing: name the file of answers, or add --dry-run")
     check_not_read(str(arguments["output"]), [choice.faq, choice.knowledge])
 
-    done = arguments.call(answer, bot=bot, watch=watch_spending(quiet or not choice.calls_model))
+    try:
+        done = arguments.call(answer, bot=bot, watch=watch_spending(quiet or not choice.calls_model))
+    except ColumnError as error:
+        if choice.faq is None or not columns_by_name:
+            raise
+        raise ColumnError(error.message, "; --columns is about the questions, --faq-columns about the FAQ") from error
     report_spent_budget(done.spending)
     if not quiet:
         repeats = arguments["repeats"]
@@ -87,7 +92,9 @@ def match_command(
     output: Output,
     arguments: Annotated[Arguments, OptionsOf(match)],
 ) -> None:
-    """Similarity is that of the words of the questions."""
+    """The column score has the similarity, the cosine of the sets of words of two questions, and index the row of the
+    FAQ, from 0.  A question that shares no word with any row has the score 0 and no answer.
+    """
     matched = arguments.call(match)
     echo_line(f"{matched.rows:,} questions answered: {output}")
     if matched.guarded:

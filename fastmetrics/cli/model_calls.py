@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.display import row_count
 from fastmetrics.base.errors import OptionError
 from fastmetrics.base.progress import add_to_progress
-from fastmetrics.cli.options import OptionsOf
+from fastmetrics.base.shared_parameters import help_of
+from fastmetrics.cli.options import FromText, OptionsOf, pairs
 from fastmetrics.cli.terminal import print_error
 from fastmetrics.models.call_setup import KNOWLEDGE, MODEL, TEMPLATE, BotOptions, client_with
 
@@ -129,6 +131,9 @@ class BotChoice:
     knowledge: Annotated[list[str] | None, typer.Option(help=KNOWLEDGE)] = None
     template: Annotated[str | None, typer.Option(help=TEMPLATE)] = None
     faq: Annotated[str | None, typer.Option(help="A file with question and answer columns.")] = None
+    faq_columns: Annotated[
+        list[str] | None, typer.Option(help=help_of(shared.FaqColumns), metavar="NAME=YOURS,..."), FromText(pairs)
+    ] = None
 
     @property
     def calls_model(self) -> bool:
@@ -148,7 +153,8 @@ def chosen_bot(choice: BotChoice, columns: dict[str, str], settings: dict[str, A
     if bot == "faq":
         if choice.faq is None:
             raise OptionError("--bot faq needs --faq FILE, a table with the columns question and answer")
-        return read_faq(choice.faq, columns)
+        own: Any = choice.faq_columns  # by name, as ``pairs`` makes them
+        return read_faq(choice.faq, columns, own)
     if bot == "full-context" and not choice.knowledge:
         raise OptionError("--bot full-context needs --knowledge FILE, a text file")
     if bot == "given-contexts" and choice.knowledge:

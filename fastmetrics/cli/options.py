@@ -218,6 +218,7 @@ SPELLINGS = {
     "columns": Spelling("NAME=YOURS,...", pairs),
     "depth": Spelling(short="-M"),
     "extract": Spelling("EXTRACTOR", as_given),
+    "faq_columns": Spelling("NAME=YOURS,...", pairs),
     "judged": Spelling(convert=as_given),
     "keep": Spelling("COLUMN,...", name_list),
     "lists": Spelling("COLUMN,...", names),

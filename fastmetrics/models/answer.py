@@ -63,6 +63,10 @@ OUTPUT_TYPES: Mapping[str, pa.DataType] = {
 """The output columns and their types."""
 
 
+NO_MATCH = "no_match"
+"""The status of a question that shares no word with any row of the FAQ."""
+
+
 class Answered(NamedTuple):
     """The bot's answer to one question, or why there is none."""
 
@@ -104,6 +108,12 @@ class AnswerMaker(ColumnMaker):
         kinds = {column: kind_of(name) for name, column in self.reads.items()}
         number = {} if self.numbered is None else {self.numbered: "any"}
         return {**dict.fromkeys(self.keep, "any"), **number, **kinds, self.question: "text"}
+
+    @property
+    def least_rows(self) -> int | None:  # type: ignore[override]
+        """As many questions as a function answers at the same time, if no store keeps its answers."""
+        bot = self.bot
+        return bot.concurrency if isinstance(bot, FunctionBot) and bot.store is None else None
 
     @property
     def output_types(self) -> dict[str, pa.DataType]:
@@ -188,7 +198,15 @@ class AnswerMaker(ColumnMaker):
         with self._lock:
             replies = [None if question is None else bot.answer(question) for question in repeated]
         return [
-            Answered(reason="null: question") if reply is None else Answered(reply.answer, OK, None, reply.latency_ms)
+            Answered(reason="null: question")
+            if reply is None
+            else Answered(
+                reply.answer,
+                OK if reply.index >= 0 else NO_MATCH,
+                None if reply.index >= 0 else "no row of the FAQ shares a word with it",
+                reply.latency_ms,
+                returned={"similarity": reply.score},
+            )
             for reply in replies
         ]
 
@@ -343,7 +361,7 @@ def answer(
     >>> faq = fm.retrieval.StrictMatchBot(faq)
     >>> answered = fm.answer({"id": [1], "question": ["How can I pay?"], "reference": ["Online."]}, faq)
     >>> answered.select(["id", "reference", "system", "answer"]).to_pylist()
-    [{'id': 1, 'reference': 'Online.', 'system': 'strict match', 'answer': 'Online.'}]
+    [{'id': 1, 'reference': 'Online.', 'system': 'faq', 'answer': 'Online.'}]
 
     With ``output``, the answers are written to a file that ``score`` reads, and the result has its paths, the rows by
     status and the ``spending``.

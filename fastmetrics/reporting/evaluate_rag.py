@@ -130,7 +130,8 @@ def with_contexts(
         if wrong.any():
             raise ColumnError(f"{name}: the id {wanted[int(wrong.argmax())].as_py()!r} {what}")
     items = texts.take(pc.index_in(_written(read.flatten()), names))
-    contexts = pa.LargeListArray.from_arrays(read.offsets.cast(pa.int64()), items)
+    mask = read.is_null() if read.null_count else None
+    contexts = pa.LargeListArray.from_arrays(read.offsets.cast(pa.int64()), items, mask=mask)
     columns: dict[str, Any] = dict(zip(questions.column_names, questions.columns, strict=True))
     retrieved = (ids, rankings["retrieved_scores"], read, contexts)
     return pa.table(columns | dict(zip(CONTEXTS, retrieved, strict=True)))
@@ -336,6 +337,27 @@ def _time(path: Path) -> int:
     return os.stat(path).st_mtime_ns
 
 
+def with_question(questions: pa.Table, name: str) -> pa.Table:
+    """The vectors of the questions that are not null, with their row numbers as ids; the others have no ranking.
+
+    Raises ``ColumnError`` if all are null.
+    """
+    has = np.asarray(questions[_EMBEDDING].is_valid())
+    if not has.any():
+        raise ColumnError(f"{name}: expected questions, but the question is null in all {len(has):,} rows")
+    return pa.table({"id": np.flatnonzero(has), _EMBEDDING: questions[_EMBEDDING].filter(pa.array(has))})
+
+
+def for_all(rankings: pa.Table, questions: pa.Table) -> pa.Table:
+    """The rankings of all questions, null for those that are null, which were not searched."""
+    if len(rankings) == len(questions):
+        return rankings
+    places, own = np.arange(len(questions)), resolve(questions.column_names, None, needed={"id"}).get("id")
+    rows = rankings.take(pc.index_in(pa.array(places), rankings["id"].combine_chunks()))
+    ids = pa.array(places) if own is None else questions[own]
+    return rows.set_column(rows.column_names.index("id"), "id", ids)
+
+
 def ranked(runs: Sequence[pa.Table]) -> pa.Table:
     """The rankings of repeated searches, those of a question one after the other, with the number of each."""
     if len(runs) == 1:
@@ -510,8 +532,10 @@ def evaluate_rag(
     def found() -> tuple[pa.Table, Mapping[str, Any]]:
         place, how = rows.searched(vectors, str(column), threads) if index is None else (index, {})
         how |= {"k": depth, "column": _EMBEDDING, "threads": threads}
-        runs = [search(place, files.path / QUESTIONS, **how) for _ in range(repeats)]
-        return ranked([run.table for run in runs]), runs[0].settings
+        every, queries = files.read(QUESTIONS), files.path / QUESTIONS
+        some = with_question(every, shown_address(as_local(questions))) if every[_EMBEDDING].null_count else None
+        runs = [search(place, queries if some is None else some, **how) for _ in range(repeats)]
+        return ranked([for_all(run.table, every) for run in runs]), runs[0].settings
 
     settings: dict[str, Any] = {"chunks": rows.identity, "k": depth, "repeats": repeats, "index": index and str(index)}
     settings |= {"metric": reading.metric, "pgvector": reading.pgvector, "vector": column}

@@ -22,7 +22,7 @@ from fastmetrics.base.arrays import Text, Tokens, text_of_arrow
 from fastmetrics.base.column_names import resolve
 from fastmetrics.base.columns import as_array, as_text
 from fastmetrics.base.display import NearestRows
-from fastmetrics.base.errors import ColumnError, InputError, quoted
+from fastmetrics.base.errors import Argument, ColumnError, InputError, quoted
 from fastmetrics.base.options import Neighbours, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
@@ -174,7 +174,10 @@ def _distinct(tokens: Tokens) -> kernels.TokenSets:
 
 @dataclass(frozen=True)
 class FaqReply:
-    """The answer of a bot, the similarity and number of its FAQ row, and the latency of the question."""
+    """The answer of a bot, the similarity and number of its FAQ row, and the latency of the question.
+
+    Where no row shares a word with the question, the similarity is 0, and there is no answer and no row (−1).
+    """
 
     answer: str | None
     score: float
@@ -184,6 +187,8 @@ class FaqReply:
 
 class StrictMatchBot:
     """A bot that returns the answer of the FAQ row with the highest ``token_cosine``; ties go to the first row.
+
+    A question that shares no word with any row has no answer.
 
     ``faq`` is an Arrow table, a pandas or Polars frame, or a dict of columns, with a ``question`` and an ``answer``
     column (or an alias; ``columns={canonical: yours}`` maps other names).  The bot is thread-safe.
@@ -198,9 +203,9 @@ class StrictMatchBot:
     Source: the QA framework, strict semantic match.
     """
 
-    name = "strict match"
+    name = "faq"
     reads = ("question",)
-    returns = ()
+    returns = ("similarity",)
     settings: Mapping[str, Any] = MappingProxyType({"bot": "strict match"})
 
     def __init__(self, faq: Any, *, columns: Mapping[str, str] | None = None) -> None:
@@ -218,18 +223,19 @@ class StrictMatchBot:
         """The answer for one question, none (``index`` −1) for None; ``latency_ms`` is the time of this call."""
         began = time.perf_counter()
         match = self._matcher.match([question], threads=1)
-        row = int(match.index[0, 0])
+        row = int(match.index[0, 0]) if match.score[0, 0] > 0 else -1
         reply = self._answers[row].as_py() if row >= 0 else None
         return FaqReply(reply, float(match.score[0, 0]), row, 1000 * (time.perf_counter() - began))
 
     def answer_all(self, questions: Any, *, threads: int | None = None) -> pa.Table:
         """The answers for a column of questions: columns answer, score, index.
 
-        A null question has no answer.  All questions are matched together, so none has a latency of its own:
-        :func:`fastmetrics.answer` answers them one by one and measures each.
+        A null question has no answer, and neither has one that shares no word with any row: its score is 0.  All
+        questions are matched together, so none has a latency of its own: :func:`fastmetrics.answer` answers them one by
+        one and measures each.
         """
         match = self._matcher.match(questions, threads=threads)
-        rows = pa.array(match.index[:, 0], mask=match.index[:, 0] < 0)
+        rows = pa.array(match.index[:, 0], mask=~(match.score[:, 0] > 0))
         answers = self._answers.take(rows)
         scores = pa.array(match.score[:, 0], mask=match.index[:, 0] < 0)
         return pa.table({"answer": answers, "score": scores, "index": rows})
@@ -252,6 +258,7 @@ def match(
     *,
     output: shared.Output = None,
     columns: shared.Columns = None,
+    faq_columns: shared.FaqColumns = None,
     threads: shared.Threads = None,
     overwrite: shared.Overwrite = False,
 ) -> Any:
@@ -259,8 +266,10 @@ def match(
 
     ``questions`` and ``faq`` are tables in memory, or files by their paths, as in ``score``; the questions have a
     column ``question``, the FAQ ``question`` and ``answer``.  ``columns={canonical: yours}`` maps the column names of
-    both tables, where they exist.  Returns a table: id (if there is one), question, answer, score and index (the row of
-    the FAQ), by a :class:`StrictMatchBot`.  ``match_faq`` gives the ``k`` best rows for columns of questions.
+    both tables, where they exist, and ``faq_columns`` those of the FAQ alone.  Returns a table by a
+    :class:`StrictMatchBot`: id (if there is one), question, answer, score (the similarity) and index (the row of the
+    FAQ).  A question that shares no word with any row has the score 0 and no answer.  ``match_faq`` gives the ``k``
+    best rows for columns of questions.
 
     >>> import fastmetrics as fm
     >>> faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["By mail.", "Online."]}
@@ -280,7 +289,8 @@ def match(
         check_without_target(overwrite=overwrite)
     inputs = [table for table in (questions, faq) if is_paths(table)]
     place = None if output is None else table_target(output, inputs, overwrite=overwrite)
-    matched = _matched(open_table(questions, name="questions"), open_table(faq, name="faq"), columns, workers)
+    known = open_table(questions, name="questions"), open_table(faq, name="faq")
+    matched = _matched(*known, columns, faq_columns, workers)
     if place is None:
         return matched
     keys = set(matched.column_names)
@@ -288,20 +298,30 @@ def match(
     return MatchedQuestions(matched.num_rows, cells)
 
 
-def _matched(questions: TableSource, faq: TableSource, columns: Mapping[str, str] | None, threads: int) -> pa.Table:
+def _matched(
+    questions: TableSource,
+    faq: TableSource,
+    columns: Mapping[str, str] | None,
+    faq_columns: Mapping[str, str] | None,
+    threads: int,
+) -> pa.Table:
     """The table of answers."""
     mapping = {canonical: str(column) for canonical, column in (columns or {}).items()}
     resolve(dict.fromkeys([*questions.names, *faq.names]), mapping, needed=())  # raises for a column that neither has
     question_columns = _columns_of(questions, "questions", _in(questions, mapping), ("question",), ("id",))
-    bot = StrictMatchBot(faq, columns=_in(faq, mapping))
+    bot = StrictMatchBot(faq, columns={**_in(faq, mapping), **(faq_columns or {})})
     answered = bot.answer_all(question_columns["question"], threads=threads)
     return pa.table({name: table[name] for table in (question_columns, answered) for name in table.column_names})
 
 
-def read_faq(path: str | Path, columns: Mapping[str, str] | None = None) -> StrictMatchBot:
-    """The strict match bot of a FAQ in files; only the entries of ``columns={canonical: yours}`` that it has count."""
+def read_faq(
+    path: str | Path, columns: Mapping[str, str] | None = None, own: Mapping[str, str] | None = None
+) -> StrictMatchBot:
+    """The strict match bot of a FAQ in files, with its ``own`` names of columns; of the entries of
+    ``columns={canonical: yours}``, which are those of the questions, only the ones that it has count.
+    """
     source = open_table(path)
-    return StrictMatchBot(source, columns=_in(source, columns or {}))
+    return StrictMatchBot(source, columns={**_in(source, columns or {}), **(own or {})})
 
 
 def _in(source: TableSource, columns: Mapping[str, str]) -> dict[str, str]:
@@ -317,7 +337,8 @@ def _columns_of(
     resolved = resolve(names, mapping, needed={*needed, *optional})
     for column in needed:
         if column not in resolved:
-            raise ColumnError(f"{name}: needs the column {column!r}; it has: {quoted(names)}")
+            way = Argument("faq_columns" if name == "faq" else "columns", {column: ...})
+            raise ColumnError(f"{name}: needs the column {column!r}; it has: {quoted(names)}; set its name with ", way)
     chosen = {column: resolved[column] for column in (*optional, *needed) if column in resolved}
     kinds = {**dict.fromkeys(chosen.values(), "any"), chosen["question"]: "text"}
     table = whole_table(source, kinds)

@@ -115,6 +115,26 @@ def test_each_stage_is_what_its_function_makes(rag):
     assert done.notes == ["not read: 'answer', which the evaluation makes"]
 
 
+@pytest.mark.parametrize(("ids", "repeats"), [(True, 1), (False, 1), (True, 2)])
+def test_a_null_question_is_missing_and_the_others_are_evaluated(rag, tmp_path, ids, repeats):
+    whole = table(rag(repeats=repeats), "answers").to_pylist()
+    rows = [json.loads(line) for line in (tmp_path / "q.jsonl").read_text().splitlines()]
+    rows[2]["question"] = None
+    drop = set() if ids else {"id"}
+    written(tmp_path / "n.jsonl", [{name: row[name] for name in row.keys() - drop} for row in rows])
+    done = rag(questions="n.jsonl", folder=tmp_path / "null", repeats=repeats)
+    assert (done.statuses, done.failed) == ({"missing": repeats, "ok": 7 * repeats}, {})
+    for at, (row, before) in enumerate(zip(table(done, "answers").to_pylist(), whole, strict=True)):
+        n = at // repeats
+        assert row["id"] == (f"q{n}" if ids else n)
+        if n == 2:
+            assert {row[name] for name in ("retrieved_ids", "contexts", "answer")} == {None}
+            assert row["answer_reason"] == "null: question, contexts"
+        else:
+            assert {**row, "id": f"q{n}", "latency_ms": 0} == {**before, "latency_ms": 0}
+    assert done.summary["hit_rate@1"].n_missing == repeats
+
+
 def test_the_search_is_repeated(rag, monkeypatch):
     """A search that finds other chunks each time, as an approximate index may after its settings change."""
     depths, search = [], evaluate_rag.search

@@ -481,7 +481,7 @@ FUNCTIONS |= {
         paired(lambda rows, names, **o: fm.scorer(names, **o)(pa.table(rows)), *ASKED),
         {**SCORE_OPTIONS, "keep": "text"},
     ),
-    "match": (paired(fm.match, ROWS, FAQ), {"columns": {"question": "text"}}),
+    "match": (paired(fm.match, ROWS, FAQ), {"columns": {"question": "text"}, "faq_columns": {"answer": "text"}}),
     "columns": (paired(fm.columns, {"question": ["a"], "text": ["b"]}), {"columns": {"question": "text"}}),
     "StrictMatchBot": (
         lambda **o: fm.retrieval.StrictMatchBot({"question": ["a"], "answer": ["b"], "text": ["c"]}, **o).answer_all(

@@ -142,6 +142,28 @@ def test_the_bot_answers_with_the_stored_answer():
     assert StrictMatchBot(pa.RecordBatch.from_pydict(faq)).answer("card").answer == "In the mail."
 
 
+def test_a_question_without_a_common_word_has_no_answer():
+    faq = {"question": ["Where is my card?", "How do I pay?"], "answer": ["In the mail.", "Online."]}
+    asked = {"question": ["Zzz?", "", "pay", None]}
+    lost = StrictMatchBot(faq).answer("Zzz?")
+    assert (lost.answer, lost.index, lost.score) == (None, -1, 0.0)
+    found = fm.match(asked, faq).select(["answer", "score", "index"]).to_pydict()
+    assert found == {
+        "answer": [None, None, "Online.", None],
+        "score": [0.0, 0.0, 0.5, None],
+        "index": [None, None, 1, None],
+    }
+    answered = fm.answer(asked, StrictMatchBot(faq))
+    names = ["system", "answer", "answer_status", "answer_reason", "similarity"]
+    none = "no row of the FAQ shares a word with it"
+    assert [tuple(row.values()) for row in answered.select(names).to_pylist()] == [
+        ("faq", None, "no_match", none, 0.0),
+        ("faq", None, "no_match", none, 0.0),
+        ("faq", "Online.", "ok", None, 0.5),
+        ("faq", None, "missing", "null: question", None),
+    ]
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_latency_of_a_faq_bot_is_that_of_one_question(monkeypatch, n):
     bot = StrictMatchBot({"question": ["where", "when"], "answer": ["here", "now"]})
@@ -203,6 +225,24 @@ def test_names_apply_to_both_tables(
     files = {"questions": str(tmp_path / "asked.parquet"), "faq": str(tmp_path / "faq.parquet")}
     load("match")(**files, output=str(out), columns=named)
     assert pq.read_table(out)["answer"].to_pylist() == TEXTS
+
+
+@pytest.mark.parametrize("columns", [{}, {"question": "asked"}])
+def test_an_faq_has_names_of_its_own(tmp_path, columns):
+    """Both tables may have names of their own for the same thing."""
+    name = columns.get("question", "question")
+    questions, faq = tmp_path / "q.csv", tmp_path / "f.csv"
+    questions.write_text(f"{name},id\n" + "".join(f"{text},{n}\n" for n, text in enumerate(ASKED)))
+    faq.write_text("frage,antwort\n" + "".join(map("{},{}\n".format, STORED, TEXTS)))
+    own = ["--faq-columns", "frage=x"], ["--faq-columns", "question=frage,answer=antwort"]
+    named = ["--columns", "question=asked"] if columns else []
+    for words in (("match", questions, faq), ("answer", questions, "--bot", "faq", "--faq", faq)):
+        done = program(*words, *named, *own[1], "-o", tmp_path / f"{words[0]}.jsonl")
+        assert (done.code, done.err) == (0, "")
+        rows = map(json.loads, (tmp_path / f"{words[0]}.jsonl").read_text().splitlines())
+        assert [row["answer"] for row in rows] == TEXTS
+        refused = program(*words, *named, "-o", tmp_path / "o.jsonl")
+        assert (refused.code, "set its name with --faq-columns question=..." in refused.err) == (3, True)
 
 
 def test_a_bot_takes_names_of_columns() -> None:
