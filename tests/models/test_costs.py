@@ -17,7 +17,7 @@ from fastmetrics.base.errors import FileFormatError, OptionError, ServiceError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.metrics.prices import REPLY_TOKENS, Price, price_of, price_table
 from fastmetrics.models.call_sender import FIRST, IN_A_ROW, Budget, CircuitBreaker, RateLimits, Retries, Spending
-from fastmetrics.models.calls import Answer, CallMaker, Failure, Message, Model
+from fastmetrics.models.calls import CallMaker, Failure, Message, Model
 from fastmetrics.models.dry_run import estimate_answering, estimate_judging
 from tests.support.goldens import refused
 from tests.support.judge_server import client_file, completion, grade, judge_server, user_message, with_client
@@ -157,57 +157,12 @@ def test_store_overview_prices_the_models_it_can(tmp_path):
 
 
 CALL = CallMaker(Model("m", "here"), None).call([Message("user", "four")])
-PER_REPLY = Price(0.0, 1e6)
-"""One for each token of a reply, and nothing for those of a prompt."""
-
-
-def reply_of_money_and_waiting(prompt, written):
-    """An answer with so many tokens."""
-    return Answer("reply", "{}", prompt, written)
 
 
 def judged_files(table, settings, folder):
     """A judge's run over a table in a file."""
     pq.write_table(pa.table(table), folder / "rows.parquet")
     return fm.judge(folder / "rows.parquet", settings, output=folder / "o.parquet")
-
-
-def test_calls_in_flight_are_reserved_until_they_return():
-    async def run():
-        budget = Budget(None, 25.0, PER_REPLY, 10)
-        assert [await budget.take(CALL) for _ in range(2)] == [True, True]
-        third = asyncio.ensure_future(budget.take(CALL))
-        await asyncio.sleep(0.01)
-        assert not third.done(), "10 + 10 + 10 might exceed 25"
-        budget.back(CALL, reply_of_money_and_waiting(7, 2))
-        assert await third, "2 + 10 + 10 cannot"
-        budget.back(CALL, reply_of_money_and_waiting(7, 10))
-        budget.back(CALL, reply_of_money_and_waiting(7, 10))
-        assert (budget.spending.cost, budget.spending.requests) == (22.0, 3)
-        assert not await budget.take(CALL)
-        assert "one more call may cost 10" in budget.spending.refusal
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize("uncounted", [Answer("reply", "{}"), Answer("reply", "{}", 7), Answer("reply", "{}", None, 0)])
-def test_failed_calls_release_what_they_reserved(uncounted):
-    async def run():
-        budget = Budget(None, 10.0, PER_REPLY, 10)
-        for _ in range(50):
-            assert await budget.take(CALL)
-            waiting = asyncio.ensure_future(budget.take(CALL))
-            await asyncio.sleep(0)
-            assert not waiting.done()
-            budget.back(CALL, None)
-            assert await waiting
-            budget.back(CALL, None)
-        assert await budget.take(CALL)
-        budget.back(CALL, uncounted)  # a reply without counts may have cost as much as reserved
-        assert not await budget.take(CALL)
-        assert (budget.spending.cost, budget.spending.uncounted) == (0.0, 1)
-
-    asyncio.run(run())
 
 
 def test_the_schema_of_a_reply_counts_among_the_tokens_of_the_prompt():
@@ -276,22 +231,6 @@ def test_bots_answers_have_the_tokens_of_prompt_and_reply(tmp_path):
     assert (made["prompt_tokens"], made["completion_tokens"]) == (70, 3)
     assert Price(2.0, 50.0).cost(1_000_000, 0) == 2.0
     assert Price(2.0, 50.0).cost(0, 1_000_000) == 50.0
-
-
-def test_a_requested_wait_holds_back_every_call_and_no_longer():
-    async def run():
-        now = [0.0]
-
-        async def sleep(seconds):
-            now[0] += seconds
-
-        limits = RateLimits(clock=lambda: now[0], sleep=sleep)
-        limits.limited(0.25)
-        for _ in range(3):
-            await limits.wait(1)
-        return now[0]
-
-    assert asyncio.run(run()) == 0.25
 
 
 def repeated_prompts(server, folder, **settings):

@@ -137,6 +137,14 @@ def test_replies_that_hold_no_score_are_asked_again_only_on_request(tmp_path):
         assert statuses(rows) == ["ok"] * 6
 
 
+def test_a_second_reply_to_an_old_one_is_as_old(tmp_path):
+    path = written(tmp_path / "rows.jsonl", 1)
+    with judge_server(reply=lambda body: PROSE) as judge:
+        judged(tmp_path, judge, path, max_calls=1)  # the second request is that of the next run
+        rows, _ = judged(tmp_path, judge, path, retry="unparsed", overwrite=True)
+        assert (statuses(rows), judge.count) == (["unparsed"], 3), "its second request, and the first again"
+
+
 @pytest.mark.parametrize("kind", ["429", "429-after", "429-date"])
 def test_refusals_for_too_many_requests_are_no_failures(tmp_path, kind):
     path = written(tmp_path / "rows.jsonl", 10)

@@ -178,6 +178,11 @@ def test_mark_does_not_occur_in_the_texts(texts):
     assert not any(code in text for text in texts)
 
 
+def test_a_mark_that_a_text_has_is_not_taken(monkeypatch):
+    monkeypatch.setattr("fastmetrics.models.prompts._MARK", 1)
+    assert all(mark([f"0123456789{n}"]) in "abcdef" for n in range(30))
+
+
 def test_lists_are_numbered_and_missing_values_named():
     rubric = read_rubric(shipped()["faithfulness.en"])
     held = fences(Template(rubric).filled(["q", ["one", None, "two"], None, ""]).content)[1]

@@ -132,7 +132,7 @@ def test_long_replies_are_read_up_to_the_limit_only(tmp_path, mode):
     assert reason.strip() == "the reply is above the limit max_reply_bytes of 1,048,576"
 
 
-def test_limit_of_a_reply_is_an_option_of_functions_and_commands(tmp_path):
+def test_limit_of_a_reply_is_a_setting_of_clients(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", {"id": 1, "question": "q", "answer": "a"})
     (tmp_path / "t.txt").write_text("{question}")
     size = len(json.dumps(completion("x" * 5000)).encode())
@@ -151,10 +151,6 @@ def test_limit_of_a_reply_is_an_option_of_functions_and_commands(tmp_path):
             assert server.count - count == (2 if status == "ok" else 1), "a reply that is too long is asked for once"
         reason = pq.read_table(out)["judge_safety_reason"].to_pylist()[0]
         assert reason == f"the reply is above the limit max_reply_bytes of {size - 1:,}"
-        asked = {"model": "m", "base_url": server.url, "store": tmp_path / "s", "client": {"max_reply_bytes": 100}}
-        assert fm.judge(ROWS, "safety", **asked)["judge_safety_status"].to_pylist() == ["http"] * 3
-        bot = fm.models.GivenContextsBot(template="{question}", **{**asked, "store": tmp_path / "t"})
-        assert fm.answer(ROWS, bot, keep=[])["answer_status"].to_pylist() == ["http"] * 3
 
 
 def test_requested_waits_are_read_in_their_units_and_capped():

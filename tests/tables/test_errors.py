@@ -309,6 +309,8 @@ ERRORS = [
     *((f"output {one}", lambda one=one: written(one), error, *names) for one, error, *names in OUTPUTS),
     ("lists in SQLite", lambda: written("sqlite:///scores.db?table=scores", keep="contexts"),
      OutputError, "contexts", "sqlite"),
+    ("table without a suffix", lambda: fm.rank({"q": {"d": 1}}, {"q": {"d": 1}}, "mrr", output="values"),
+     OptionError, "values", "suffix"),
     ("number of threads", lambda: fm.score(ROWS, "token_f1", output="o.csv", threads=0), OptionError, "threads"),
 ]  # fmt: skip
 
