@@ -316,7 +316,9 @@ def _mixed(values: Any, name: str, error: Exception) -> str:
         return f"column {name!r}: row {row0} is {first}, row {row1} is {second}; expected one type"
     items = {type(one).__name__ for value in values if isinstance(value, list | tuple) for one in value} - {"NoneType"}
     if len(items) > 1:
-        return f"column {name!r}: its lists hold {' and '.join(sorted(items))}; expected one type"
+        way = ": write a name alone as an object too, {'name': 'search'}, or all rows as texts of JSON"
+        both = f"column {name!r}: its lists hold {' and '.join(sorted(items))}; expected one type"
+        return both + way * (items == {"dict", "str"})
     if kinds and isinstance(error, pa.ArrowInvalid | pa.ArrowTypeError):
         kind = next(iter(kinds))
         return (
@@ -615,6 +617,28 @@ def tells_rows(index: Any) -> bool:
     return bool(index.is_unique) and not index.equals(pd.RangeIndex(len(index)))
 
 
+def ids_in_index(table: Any, *, named: bool = True) -> pa.Array | None:
+    """The labels of the index of a pandas frame or series, if they are ids: unique texts or integers, with a name.
+
+    Where ``named`` is False, an index without one counts too, if it tells rows apart.  None for anything else.
+    """
+    index = getattr(table, "index", None) if hasattr(table, "iloc") else None
+    if index is None or index.nlevels > 1 or not index.is_unique or (index.name is None and named):
+        return None
+    if index.name is None and not tells_rows(index):
+        return None
+    try:
+        labels = as_array(index, str(index.name))
+    except ColumnError:  # of several types
+        return None
+    return None if labels.null_count or not _is_id(labels.type) else labels
+
+
+def ids_of_series(*columns: Any) -> pa.Array | None:
+    """The ids in the index of the first of several columns that is a pandas series with such an index."""
+    return next((ids for column in columns if (ids := ids_in_index(column, named=False)) is not None), None)
+
+
 def by_index(columns: Mapping[Any, Any]) -> dict[Any, Any]:
     """The columns of one call, of which pandas series with an index that tells rows apart are in the same order.
 
@@ -641,6 +665,26 @@ def by_index(columns: Mapping[Any, Any]) -> dict[Any, Any]:
                 )
             ordered[name] = values.iloc[places]
     return ordered
+
+
+def as_given(table: pa.Table, given: Any, index: Sequence[str] = ()) -> Any:
+    """A table as a frame of pandas, with these columns as its index, or of Polars, if such a one was given.
+
+    Metadata of scores are in ``attrs`` of pandas, as :func:`fastmetrics.with_scores` has them.
+    """
+    if hasattr(given, "iloc") and hasattr(given, "columns"):
+        frame, stored = table.to_pandas(), table.schema.metadata or {}
+        labels = [name for name in index if name in frame.columns]
+        frame = frame.set_index(labels) if labels else frame
+        frame.index.names = [None if str(name).startswith("__index_level_") else name for name in frame.index.names]
+        told = {key.decode(): text.decode() for key, text in stored.items() if key != b"pandas"}
+        frame.attrs = {**given.attrs, **told}
+        return frame
+    if type(given).__module__.startswith("polars") and hasattr(given, "get_column"):
+        import polars as pl
+
+        return pl.from_arrow(table)
+    return table
 
 
 def index_columns(schema: pa.Schema) -> set[str]:

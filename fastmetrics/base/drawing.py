@@ -219,6 +219,8 @@ class Curves(Picture):
     marker: str = "o"
     steps: bool = False
     """Whether a value holds up to the next one."""
+    points: Mapping[str, Sequence[tuple[str, float, float]]] = field(default_factory=dict)
+    """Marked points of curves: the marker, x and y."""
 
     def draw(self, figure: Any) -> Any:
         """A line a curve, a band between its bounds, and a legend of those with names."""
@@ -228,6 +230,8 @@ class Curves(Picture):
             color = PALETTE[at % len(PALETTE)]
             style = "steps-post" if self.steps else "default"
             axes.plot(x, y, f"-{self.marker}", color=color, markersize=4, label=name, drawstyle=style)
+            for marker, *place in self.points.get(name, ()):
+                axes.plot(*([one] for one in place), marker, color=color, markersize=6)
             if bounds:
                 axes.fill_between(x, *bounds, color=color, alpha=0.25, linewidth=0)
         for method, how in self.lines.items():

@@ -6,6 +6,7 @@ that several functions share is declared here once.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import re
@@ -14,7 +15,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,32 @@ def helps(owner: type | Callable[..., Any]) -> dict[str, str]:
 def help_of(annotation: Any) -> str | None:
     """What a parameter with this annotation means; None without a ``Help``."""
     return next((mark.text for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Help)), None)
+
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+
+
+def also_named(**names: str) -> Callable[[Callable[Given, Returned]], Callable[Given, Returned]]:
+    """For a function whose arguments its neighbours call otherwise, ``metrics="measures"``: it takes both names.
+
+    >>> also_named(metrics="measures")(lambda measures: measures)(metrics="mrr")
+    'mrr'
+    """
+
+    def decorate(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
+        @functools.wraps(function)
+        def call(*args: Given.args, **given: Given.kwargs) -> Returned:
+            for other, own in names.items():
+                if other in given and own in given:
+                    raise TypeError(f"{function.__name__}() got both {own!r} and {other!r}, which are one argument")
+                if other in given:
+                    given[own] = given.pop(other)
+            return function(*args, **given)
+
+        return call
+
+    return decorate
 
 
 def readable(function: Any) -> Any:

@@ -175,7 +175,9 @@ def repeats_command(
 
 def validate_command(
     scores: Scores,
-    labels: Annotated[str, typer.Argument(help="The file of human labels.", show_default=False)],
+    labels: Annotated[
+        str | None, typer.Argument(help="The file of human labels, or a column of the scores.", show_default=False)
+    ] = None,
     *,
     arguments: Annotated[Arguments, OptionsOf(validate)],
     plot: Picture = None,

@@ -146,7 +146,11 @@ def sample_command(
         FromText(names),
     ] = None,
     arguments: Annotated[
-        Arguments, OptionsOf(sample, pilot=Spelling("FILE"), judged=Spelling("FILE"), texts=Spelling("FILE"))
+        Arguments,
+        OptionsOf(
+            *(sample, with_sample),
+            **dict.fromkeys(("pilot", "judged", "texts", "drawn"), Spelling("FILE")),
+        ),
     ],
     overwrite: Overwrite = False,
 ) -> None:
@@ -154,12 +158,14 @@ def sample_command(
 
     The commands summarize, compare, gate and report estimate from such a file by themselves.
     """
-    inputs = [scores, *(arguments[name] for name in ("pilot", "judged", "texts"))]
+    inputs = [scores, *(arguments[name] for name in ("pilot", "judged", "texts", "drawn"))]
     place = table_target(output, inputs, overwrite=overwrite)
     if budget is None:
         if arguments["judged"] is None:
             raise OptionError("give --budget to draw rows, or --judged to put the scores of drawn rows back")
         table = arguments.call(with_sample, scores=scores)
+    elif arguments["drawn"] is not None:
+        raise OptionError("--drawn goes with --judged, without --budget: it joins ids and scores with their sample")
     else:
         table = arguments.call(sample, scores=scores)
     metadata = ScoreMetadata.of_schema(table.schema).stored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -43,13 +43,15 @@ EXAMPLES = 5
 class Finding:
     """One kind of fault: its number of ``rows``, and the row numbers (from 0) and texts of the first examples.
 
-    ``looked`` is the number of examined rows, if the check used a sample.
+    ``looked`` is the number of examined rows, if the check used a sample; ``ids`` are those of the rows of each
+    example, where rows have them.
     """
 
     check: str
     rows: int
     examples: Sequence[tuple[Sequence[int], str]]
     looked: int | None = None
+    ids: Sequence[Sequence[Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class DatasetChecks(Shown):
 
     def grids(self) -> list[Grid]:
         """One line per check, and the nearest of the near duplicates."""
-        grids = [lines_of(self.findings, "check", "rows", ("for example (rows from 0)", _example))]
+        by = "ids" if any(finding.ids for finding in self.findings) else "rows from 0"
+        grids = [lines_of(self.findings, "check", "rows", (f"for example ({by})", _example))]
         return [*grids, shown_pairs(self.pairs)] if self.pairs else grids
 
     def remarks(self) -> list[str]:
@@ -97,6 +100,8 @@ def _example(finding: Finding) -> str:
     if not finding.examples:
         return ""
     rows, text = finding.examples[0]
+    if finding.ids:
+        return f"{', '.join(map(str, finding.ids[0]))}: {text[:_SHOWN]}"
     return f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows))}: {text[:_SHOWN]}"
 
 
@@ -319,7 +324,7 @@ def _sample(keys: Uint64s, mask: pa.ChunkedArray, size: int, texts: Mapping[str,
 
 
 _OPTIONAL = ("id", "question", "answer", "reference", "contexts", "answerable")
-_CONTRADICTING = "contradicting labels"
+_DOUBLED, _CONTRADICTING = "doubled id", "contradicting labels"
 
 
 def check_dataset(
@@ -351,8 +356,9 @@ def check_dataset(
     - ``contradicting labels``: rows with equal question and answer differ in ``answerable`` or in one of ``labels``.
 
     Two slow checks use an even ``sample`` of the rows: ``languages`` enables ``other language`` (by py3langid),
-    ``embedder`` enables ``near duplicate``: the cosine of two questions is at least ``near``; ``pairs`` has them.  Case
-    is ignored.  The columns that it reads are held in memory.
+    ``embedder`` enables ``near duplicate``: the cosine of two questions is at least ``near``; ``pairs`` has them, of
+    equal questions the first.  Case is ignored.  Without a column of ids, a named index of pandas is the ``id``.  The
+    columns that it reads are held in memory.
 
     >>> found = check_dataset({"id": [1, 1], "question": ["Who?", "who? "], "answerable": [True, False]})
     >>> [(one.check, one.rows) for one in found.findings]
@@ -397,10 +403,10 @@ def check_dataset(
     skipped: list[str] = []
     examples: list[tuple[Sequence[int], str]]
     pairs = None
-    if not lacks("doubled id", "id"):
+    if not lacks(_DOUBLED, "id"):
         ids = repeated(codes_of(rows["id"], "id"))
         examples = [(_first(some), text("id", some[0])) for some in ids[:EXAMPLES]]
-        findings.append(Finding("doubled id", sum(map(len, ids)), examples))
+        findings.append(Finding(_DOUBLED, sum(map(len, ids)), examples))
     if not lacks("duplicate", "question"):
         codes = np.where(np.asarray(rows["question"].is_valid()), numbered(asked), -1)
         equal = repeated(codes)
@@ -433,6 +439,13 @@ def check_dataset(
     if model is not None and not lacks(NEAR, "question"):
         finding, pairs = near_duplicates(rows, size, model, near, workers)
         findings.append(finding)
+    if "id" in has:
+        findings = [
+            one
+            if one.check == _DOUBLED
+            else replace(one, ids=[[rows["id"][row].as_py() for row in some] for some, _ in one.examples])
+            for one in findings
+        ]
     if rejects:
         unread = [((bad.position.row,), str(bad).removeprefix(f"{bad.path}, ")[:200]) for bad in rejects[:EXAMPLES]]
         findings.insert(0, Finding("unreadable row", len(rejects), unread))

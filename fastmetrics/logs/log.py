@@ -25,7 +25,7 @@ from fastmetrics.base.arrays import (
     text_of_arrow,
 )
 from fastmetrics.base.column_names import COLUMNS, resolve
-from fastmetrics.base.columns import as_array, check_type
+from fastmetrics.base.columns import as_array, check_type, ids_in_index
 from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
@@ -242,8 +242,8 @@ def open_log(
     ``labels`` are also found by their own names and may have any type.  ``what`` is the log in messages, and a list of
     ``rejects`` gets the rows that cannot be read, which end the reading otherwise.
 
-    ``log`` is an input of ``score``.  Raises ``ColumnError`` for a missing needed
-    column, or for a column of an unexpected kind.
+    ``log`` is an input of ``score``; the index of a pandas frame is the ``id`` where it is ids and no column is.
+    Raises ``ColumnError`` for a missing needed column, or for a column of an unexpected kind.
     """
     source = open_table(log, how.reading, _SIZES, name=what, schema=how.schema)
     present = source.names
@@ -251,6 +251,10 @@ def open_log(
     for name in needed:
         if name not in mapping:
             raise _missing(name, present)
+    if "id" in optional and "id" not in mapping and (ids := ids_in_index(log)) is not None:
+        log = log.copy(deep=False)
+        log["id"] = ids.to_pandas().to_numpy()
+        source, mapping = open_table(log, how.reading, _SIZES, name=what, schema=how.schema), {**mapping, "id": "id"}
     columns = {name: mapping[name] for name in (*needed, *optional) if name in mapping}
     for argument, group in (("scores", numbers), ("labels", labels)):
         for name in group:
@@ -283,6 +287,12 @@ def _missing(name: str, present: Sequence[str]) -> ColumnError:
     have = ", ".join(map(repr, present)) or "none"
     way = Argument("columns", {name: ...})
     return ColumnError(f"the log has no column {name!r}{others}; it has {have}; name the column with ", way)
+
+
+def row_table(log: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
+    """Columns beside the rows of a log: their numbers from 0, and their ids and questions where they have them."""
+    known = {name: log[name] for name in ("id", "question") if name in log.column_names}
+    return pa.table({"row": np.arange(log.num_rows), **known, **columns})
 
 
 _SPACE, _ASCII_END = ord(" "), 0x80

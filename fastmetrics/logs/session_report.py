@@ -130,8 +130,8 @@ def sessions(
     - ``task_success`` is 1 if all turns (``turn="last"``: the last, ``"any"``: any) with a value are a success, by the
       column ``success``, or a column or metric and its limit;
     - ``turns`` is the number of its rows, or of the user's messages in its only row;
-    - ``latency_ms``, tokens, calls of tools and columns of prices (``cost``) are sums, missing if a row
-      lacks them; ``prices`` add the metric ``cost``;
+    - ``latency_ms``, tokens, calls of tools and columns of prices (``cost``, also one that ``columns`` names) are
+      sums, missing if a row lacks them; ``prices`` add the metric ``cost``;
     - other ``metrics`` are means over its turns; a column of ``by`` is that of the first turn.
 
     ``to_arrow()`` has a row of scores per session, which ``compare``, ``gate`` and ``report`` take.
@@ -159,6 +159,8 @@ def sessions(
     scored = {name: parse(name).name for name in wanted if name not in own}
     scored |= {name: name for name in (_TURNS, *_ADDED) if REGISTRY[name].fits(mapping)}
     own += [name for name in (_TURNS, *_ADDED) if name in names and name not in scored and name not in own]
+    if "cost" in mapping and not is_price(mapping["cost"]):
+        scored[_COST] = _COST
     if prices is not None:
         if model is not None and "model" not in mapping:
             price_of(model, prices)

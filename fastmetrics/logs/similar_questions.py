@@ -21,7 +21,7 @@ from fastmetrics.base.notes import Note, said
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
-from fastmetrics.logs.log import MISSING, Columns, Units, order_of_turns, times_of, with_vectors
+from fastmetrics.logs.log import MISSING, Columns, Units, order_of_turns, row_table, times_of, with_vectors
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.vectors.vector_arrays import one_blas_thread
 
@@ -93,7 +93,8 @@ class CacheHits(Shown, Plotted):
     curve: Sequence[Mapping[str, float | None]]
     """For each of several τ: ``tau``, ``cache_hit_rate``, ``wrong_share``."""
     table: pa.Table = field(repr=False)
-    """The rows in order: ``cache_hit`` (null if left out), ``cosine`` to the nearest, its ``stored_row`` from 0."""
+    """The rows in order: ``row`` from 0, ``id`` and ``question`` if known, ``cache_hit`` (null if left out), ``cosine``
+    to the nearest stored question, and its ``stored_row``, ``stored_id`` and ``stored_question``."""
 
     def picture(self) -> Picture:
         """The hit rate and the share of wrong hits over τ."""
@@ -159,7 +160,7 @@ def cache_hit_rate(
     workers = cores(threads)
     tau = float(argument("tau", tau, Real(-1.0, 1.0)))
     how = Columns(columns, schema, reading or PLAIN)
-    table, (units, valid) = with_vectors(log, (), ("answer", "rating", "timestamp"), how, embedder, cache)
+    table, (units, valid) = with_vectors(log, (), ("id", "answer", "rating", "timestamp"), how, embedder, cache)
     times = np.arange(len(table))
     if "timestamp" in table.column_names:
         times = times_of(table["timestamp"].combine_chunks(), "timestamp")[0]
@@ -202,10 +203,12 @@ def _result(
     ]
     at_tau = next(point for point in curve if point["tau"] == tau)
     hit = np.where(np.isnan(cosine), 0.0, cosine > tau)
+    nearest = pa.array(row, mask=row < 0)
     rows = {
         "cache_hit": pa.array(hit, mask=~rated),
         "cosine": pa.array(cosine, mask=row < 0),
-        "stored_row": pa.array(row, mask=row < 0),
+        "stored_row": nearest,
+        **{f"stored_{name}": table[name].take(nearest) for name in ("id", "question") if name in table.column_names},
     }
     return CacheHits(
         questions=int(valid.sum()),
@@ -216,7 +219,7 @@ def _result(
         cache_hit_rate=float(at_tau["cache_hit_rate"] or 0.0) if rated.any() else float("nan"),
         wrong_share=at_tau["wrong_share"],
         curve=curve,
-        table=pa.table(rows),
+        table=row_table(table, rows),
     )
 
 

@@ -26,7 +26,7 @@ from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.logs.chunks import as_text, chunk_ids, listed_ids
 from fastmetrics.logs.domains import words_of
-from fastmetrics.logs.log import Columns, QuestionVectors, Units, abstains, answered, with_vectors
+from fastmetrics.logs.log import Columns, QuestionVectors, Units, abstains, answered, row_table, with_vectors
 from fastmetrics.tables.input_files import PLAIN, Reading
 from fastmetrics.text.lexicons import lexicon
 from fastmetrics.vectors.faiss_search import faiss_threads
@@ -210,7 +210,7 @@ class Topics(Shown):
         return pa.Table.from_pylist([{**asdict(topic), **asdict(topic).pop("scores")} for topic in self.topics])
 
     def to_rows(self) -> pa.Table:
-        """The rows of the log in order: the number of each question's ``topic``, null without one."""
+        """The rows of the log in order: ``row`` from 0, ``id`` and ``question`` if known, ``topic`` (null: none)."""
         return self.assignment
 
     def grids(self) -> list[Grid]:
@@ -271,11 +271,12 @@ def topic_coverage(
     most a fifth of the questions) with the greatest mean silhouette (Rousseeuw 1987) of a sample of 2,000, in which a
     topic of fewer than three questions counts 0.  A ``seed`` gives the same topics.
 
-    A topic has its number of questions, samples of all and of the failed ones, typical words by class-based TF-IDF
-    (count in the topic · ln(1 + mean number of words per topic / count in all topics), without stop words), the number
-    of distinct chunks in the first ``k`` positions of ``retrieved_ids`` and of their sources (``chunks`` with a
-    ``source_column``), the rates of abstained and of unanswered questions, and the means of the columns that ``scores``
-    names.
+    ``to_rows()`` has the ``topic`` of each row of the log, with its ``id`` (or the named index of a pandas frame) and
+    ``question``: ``found.to_rows().to_pandas()["topic"]``.  A topic has its number of questions, samples of all and of
+    the failed ones, typical words by class-based TF-IDF (count in the topic · ln(1 + mean number of words per topic /
+    count in all topics), without stop words), the number of distinct chunks in the first ``k`` positions of
+    ``retrieved_ids`` and of their sources (``chunks`` with a ``source_column``), the rates of abstained and of
+    unanswered questions, and the means of the columns that ``scores`` names.
 
     Gaps are topics with failures, ordered by questions · mean failure.  The failure of a question is 1 if it is
     unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: the RAG benchmark;
@@ -297,7 +298,7 @@ def topic_coverage(
     more_columns = list(dict.fromkeys([*score_names, *([failure] if failure not in (None, UNANSWERED) else [])]))
     sources = None if chunks is None else chunk_ids(chunks, chunk_column, source_column)
     how, needed = Columns(columns, schema, reading or PLAIN), ["answer"] if failure == UNANSWERED else []
-    table, vectors = with_vectors(log, needed, ("answer", "retrieved_ids"), how, embedder, cache, more_columns)
+    table, vectors = with_vectors(log, needed, ("id", "answer", "retrieved_ids"), how, embedder, cache, more_columns)
     has = set(table.column_names)
     silhouette = math.nan
     if topics is None:
@@ -351,7 +352,7 @@ def topic_coverage(
         avg_chunks_per_topic=float(of_topics["chunks"].mean()) if "chunks" in of_topics and n else None,
         topics=found,
         gaps=[at for at in np.argsort(-gap, kind="stable").tolist() if gap[at] > 0],
-        assignment=pa.table({"topic": pa.array(topic, mask=topic < 0)}),
+        assignment=row_table(table, {"topic": pa.array(topic, mask=topic < 0)}),
         empty=empty,
         silhouette=None if math.isnan(silhouette) else silhouette,
     )

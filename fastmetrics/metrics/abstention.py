@@ -5,8 +5,9 @@ summary notes them; other languages in these two scripts (German, Ukrainian) are
 Russian.  The option ``phrases`` replaces the phrases, and with them the note.
 
 **Abstention.** An answer abstains if, as a whole, it says "I don't know". A sentence says so if it contains one of the
-phrases, unless the phrase is one of several choices ("… or I don't know") or a "but" follows with four or more words,
-or with a name or a number ("but it was Paris"). At most eight words, apologies excluded, may precede the phrase, and no
+phrases, unless the phrase is one of several choices ("… or I don't know"), doubts an answer before it ("It is 5, but
+I'm not sure"), speaks of a work ("not mentioned in the novel"), or a "but" follows with four or more words, or with a
+name or a number ("but it was Paris"). At most eight words, apologies excluded, may precede the phrase, and no
 later sentence may start an answer ("However, …"). An answer beside it is an answer: a statement before it ("Paris. I
 don't know."), or after one that leaves the rest open ("I don't know exactly. It was …"); what is about the passages or
 the question is none. An empty answer does not abstain. The phrases are English and
@@ -103,10 +104,10 @@ def _refusals(batch: Batch, column: str, patterns: tuple[str, ...]) -> Refusals:
     assert sentences.groups is not None
     tokens = vocabulary.tokenize(sentences)
     strings = sentences.strings()
-    filler, whole, answers, partial, openings = _looks(strings)
+    filler, whole, answers, partial, tells, openings = _looks(strings)
     affirms = np.array([opening in YES for opening in openings], np.bool_)
     named = _names_after_but(tokens, strings, vocabulary)
-    idk = _says_idk(batch, tokens, phrases, filler, named) & ~affirms
+    idk = _says_idk(batch, tokens, phrases, filler, named) & ~affirms & ~tells
     if patterns == PHRASES:
         idk |= whole
     contrast = set(lexicon("contrast"))
@@ -143,9 +144,9 @@ def _names_after_but(tokens: Tokens, strings: list[str], vocabulary: Vocabulary)
     return named
 
 
-def _looks(strings: list[str]) -> tuple[Flags, Flags, Flags, Flags, list[str]]:
-    """Whether each sentence contains filler, is one of ``WHOLE``, gives an answer and ends with what it leaves open;
-    and its first word that is not a number.
+def _looks(strings: list[str]) -> tuple[Flags, Flags, Flags, Flags, Flags, list[str]]:
+    """Whether each sentence contains filler, is one of ``WHOLE``, gives an answer, ends with what it leaves open, and
+    tells something beside its phrase; and its first word that is not a number.
 
     In Python, for few sentences: refusals are often identical.
     """
@@ -157,18 +158,49 @@ def _looks(strings: list[str]) -> tuple[Flags, Flags, Flags, Flags, list[str]]:
         has_filler = fillers.search(spoken) is not None
         answers = not has_filler and _ANSWERS.match(sentence) is not None and ABOUT.search(spoken) is None
         first = next((word for word in words if not word.isdigit()), "")
-        looks[sentence] = has_filler, spoken in WHOLE, answers, PARTIAL.search(sentence) is not None, first
+        is_partial, tells = PARTIAL.search(sentence) is not None, not has_filler and tells_more(sentence)
+        looks[sentence] = has_filler, spoken in WHOLE, answers, is_partial, tells, first
     found = [looks[sentence] for sentence in strings]
-    filler, whole, gives, partial = (np.array([one[place] for one in found], np.bool_) for place in range(4))
-    return filler, whole, gives, partial, [one[-1] for one in found]
+    filler, whole, gives, partial, tells_some = (np.array([one[at] for one in found], np.bool_) for at in range(5))
+    return filler, whole, gives, partial, tells_some, [one[-1] for one in found]
+
+
+def tells_more(sentence: str) -> bool:
+    """Whether a sentence gives an answer that it doubts, "It is 5, but I'm not sure", or tells of a work, as does "his
+    name is not mentioned in the book"."""
+    work = OF_WORK.search(sentence)
+    if work is not None:
+        return ABOUT.search(sentence[work.end() :].lower()) is None
+    doubted = DOUBTED.search(sentence)
+    if doubted is None:
+        return False
+    said = _ANSWER_IS.sub("", doubted["said"].lower())
+    return re.search(r"\w", doubted["said"]) is not None and ABOUT.search(said) is None and not NEGATED.search(said)
+
+
+DOUBTED = re.compile(
+    r"^(?!\W*(?:I|We|My|As|Я|Мы)\b(?!\W+(?:think|believe|guess|suppose|assume|думаю|полагаю|считаю)\b))(?P<said>.*)"
+    r"\b(?:but|though|although|но|хотя)\W+(?:(?:I|we)\W*(?:am|m|are|re)\W+(?:not\W+(?:\w+\W+){0,2}(?:sure|certain)"
+    r"|unsure|uncertain)|(?:(?:я|мы)\W+)?(?:\w+\W+)?не\W+(?:\w+\W+)?уверен[аы]?)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""An answer that the one who gives it is not sure of."""
+_ANSWER_IS = re.compile(r"\b(?:answers? (?:is|was|may be|might be|could be|would be)|ответ)\b")
+NEGATED = re.compile(r"\b(?:not?|n['’]t|cannot|nothing|не|нет)\b|n['’]t\b")
+OF_WORK = re.compile(
+    r"(?:\b(?:not|never)|n['’]t)\s+(?:\w+ly\s+)?(?:mentioned|specified|stated)\s+(?:in|throughout|by|during|at|on|until)\b"
+    r"|\bне\s+(?:упомина\w+|указ\w+|назван\w*|сообща\w+|уточня\w+)\s+(?:в|во|на|до|при)\b",
+    re.IGNORECASE,
+)
+"""What is said of a book or a film: "his name is not mentioned in the novel"."""
 
 
 _ANSWERS = re.compile(r"(?!\W*(?:I|We|My|As|Я|Мы)\b)\W*\w.*[.!…]\W*\Z", re.DOTALL)
 """A statement of somebody else than the one who answers."""
 ABOUT = re.compile(
     r"\b(?:contexts?|passages?|documents?|texts?|articles?|sources?|information|snippets?|excerpts?|results?|answers?"
-    r"|questions?|provided|given|mention\w*|instructions?|example|note|hmm+|well|ok|okay|sure|hello|hi|yes|no|let|ai"
-    r"|model|assistant|контекст\w*|документ\w*|текст\w*|стать\w*|источник\w*|информаци\w*|ответ\w*|вопрос\w*|да|нет|ну|хм"
+    r"|questions?|knowledge|materials?|documentation|provided|given|mention\w*|instructions?|example|note|hmm+|well|ok|okay|sure|hello|hi|yes|no|let|ai"
+    r"|model|assistant|контекст\w*|документ\w*|текст\w*|стать\w*|источник\w*|информаци\w*|материал\w*|базе|данн\w+|ответ\w*|вопрос\w*|да|нет|ну|хм"
     r"|пример|модель)\b"
 )
 """Words of sentences about what was asked or retrieved, and of those that say nothing."""
@@ -237,7 +269,8 @@ def abstained(answer: Answers) -> Floats:
     A sentence says "I don't know" if it contains one of ``phrases`` (compared as ``words``; ``(a|b)`` matches either,
     ``[a]`` matches a or nothing); set them for other languages.  Exceptions: the phrase is one of several choices ("…
     or I don't know"), four or more words follow a "but" after the phrase, or fewer with a name or a number ("but it was
-    Paris"), more than eight words without a phrase precede a "but" before it, or the sentence starts with "Yes".  The
+    Paris"), more than eight words without a phrase precede a "but" before it, it doubts an answer ("It is 5, but I'm
+    not sure") or speaks of a work ("not mentioned in the novel"), or the sentence starts with "Yes".  The
     answer abstains if at most eight words precede such a sentence, excluding apologies and with no statement but on
     the passages or the question, and no later sentence turns to an answer ("However, …", or any after "I don't know
     exactly").  Other sentences of any length may follow and give reasons.  An empty answer does not abstain.

@@ -6,14 +6,14 @@ source leaves open:
 - *Clauses.* A verb is a word of the list ``assertive`` or a word that ends in "ed". Each verb, or group of verbs with
   at most two stop words between them, makes a clause and each clause at most one triple; a list of objects is one
   object. A hedge ("may", "suggests"), or a verb within a phrase of the list ``courtesy``, voids its own clause; "I
-  think" does not. A question claims nothing, but its numbers are anchors as everywhere. Numbers of list items and
-  citation marks are no words of a claim.
+  think" does not. A question claims nothing, nor does the "I don't know" of an answer that abstains, but their
+  numbers are anchors as everywhere. Numbers of list items and citation marks are no words of a claim.
 - *Subject*: the content words between the last punctuation and the verb. A clause without them has the subject of the
   clause before; a third-person pronoun refers to the subject of the previous sentence. "I", "we" and "you" are words
   that a context must contain.
 - *Object*: the content words from the verb to the next verb, or to the punctuation before the next clause's subject.
-  Without any, the verb is the object ("the tower closed"), or, if it says nothing ("it is"), there is no claim. A
-  sentence without a verb is an object without a subject; so is each line of a list.
+  Without any, the verb is the object ("the tower closed"), or, if it says nothing ("it is"), there is no claim,
+  nor in a sentence without a verb ("The keeper: John", "Капитан — Пётр").
 - *Numbers and dates* are anchors of their own and words of no triple. If nothing else is left of an object, they alone
   are checked. One that no context has also fails the claim of its clause ("a profit of -12 million"), except behind a
   word of the list ``apart`` ("in 1998"): of the 71 answers of five labelled tables that fail the verdict for this
@@ -28,7 +28,7 @@ source leaves open:
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
@@ -45,6 +45,7 @@ from fastmetrics.kernels.claims import Claims
 from fastmetrics.kernels.located_words import Marks
 from fastmetrics.kernels.picked_words import Picked, ask
 from fastmetrics.kernels.values import Values
+from fastmetrics.metrics.abstention import PHRASES, abstained, refusals_in
 from fastmetrics.metrics.batch import Batch, Unread, need
 from fastmetrics.metrics.pair_counts import divide
 from fastmetrics.text import conventions
@@ -72,6 +73,8 @@ class Passage:
     tokens: Tokens
     vocabulary: Vocabulary
     senses: Senses
+    abstains: Callable[[], Flags]
+    """Which texts say "I don't know" as a whole; asked of answers only."""
     memo: Memo = field(default_factory=Memo, repr=False)
 
     @functools.cached_property
@@ -112,7 +115,12 @@ Passages = Annotated[Passage, need(passage_in, convention="words")]
 
 def _passage(batch: Batch, column: str) -> Passage:
     text, tokens = batch.text(column), batch.tokens(column, "words")
-    return Passage(text, tokens, batch.vocabulary("words"), senses_of(batch))
+
+    def abstains() -> Flags:
+        refusals: Flags = abstained(refusals_in(batch, column, {"phrases": PHRASES})) == 1
+        return refusals
+
+    return Passage(text, tokens, batch.vocabulary("words"), senses_of(batch), abstains)
 
 
 def senses_of(batch: Batch) -> Senses:
@@ -339,7 +347,7 @@ def _spelled(written: Mapping[str, Plain], vocabulary: Vocabulary, senses: Sense
     picked = _pick(_Words(spelled, tokens.ids, tokens.starts, tokens.counts), senses.catch_up())
     if picked is None:  # a letter that lower case makes two of
         marks = scan(spelled)
-        own = Passage(spelled, tokens, vocabulary, senses)
+        own = Passage(spelled, tokens, vocabulary, senses, lambda: np.zeros(len(spelled), np.bool_))
         picked = _pick(_Words(spelled, own.ids, marks.bounds[:-1], np.diff(marks.bounds)), senses.catch_up())
     assert picked is not None
     found, marks, originals = _found(spelled, picked), scan(spelled), scan(texts)
@@ -405,7 +413,11 @@ def unread_rows(vocabulary: Vocabulary, found: Sequence[tuple[Values, Ints, Ints
 def _claims(answer: Passage, values: Values) -> Claims:
     """The claims of the answers, whose ``values`` that are anchors need no claim."""
     roles = kernels.mark_values(answer.roles, values)
-    courtesies = compile_phrases(lexicon("courtesy"))
-    said = words_in_phrases(answer.ids, answer.marks.bounds, answer.vocabulary, courtesies)
+    bounds = answer.marks.bounds
+    said = words_in_phrases(answer.ids, bounds, answer.vocabulary, compile_phrases(lexicon("courtesy")))
     roles[said[roles[said] & kernels.VERB > 0]] |= kernels.HEDGE
+    if (abstaining := answer.abstains()).any():  # "I don't know" claims nothing
+        refused = words_in_phrases(answer.ids, bounds, answer.vocabulary, compile_phrases(PHRASES))
+        refused = refused[abstaining[np.searchsorted(bounds, refused, "right") - 1]]
+        roles[refused[roles[refused] & kernels.VERB > 0]] |= kernels.HEDGE
     return kernels.triples(kernels.find_clauses(answer.marks, roles), roles)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Text, decoded
-from fastmetrics.base.columns import as_array, by_index
+from fastmetrics.base.columns import as_array, by_index, ids_of_series
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.options import Real
 from fastmetrics.base.shared_parameters import Help
@@ -251,10 +251,10 @@ def grounding_evidence(
 ) -> pa.Table:
     """The evidence of ``grounding_overlap``: one row per sentence.
 
-    Columns: ``row`` of the answer, ``sentence``, ``citation`` (its number, null unless there is exactly one),
-    ``context`` (the cited context, null if out of range), ``cosine`` (null if none was needed), ``supported``, and
-    ``reason`` (supported, no citation, several citations, citation out of range, says it does not know, below
-    threshold).  Options as in ``grounding_overlap``.
+    Columns: ``row`` of the answer (and its ``id`` in pandas series whose index tells rows apart), ``sentence``,
+    ``citation`` (its number, null unless there is exactly one), ``context`` (the cited context, null if out of range),
+    ``cosine`` (null if none was needed), ``supported``, and ``reason`` (supported, no citation, several citations,
+    citation out of range, says it does not know, below threshold).  Options as in ``grounding_overlap``.
 
     >>> grounding_evidence(["Paris is in France [1]. I like it."], [["Paris lies in France."]])["reason"].to_pylist()
     ['supported', 'no citation']
@@ -274,9 +274,11 @@ def grounding_evidence(
     places = np.where(cited, np.cumsum(cited) - 1, 0)
     contexts_cited = strings_of(text.take(judged.cited[cited]))
     context = contexts_cited.take(pa.array(places, mask=~cited))
+    ids = ids_of_series(answer, contexts)
     return pa.table(
         {
             "row": judged.sentences.rows,
+            **({} if ids is None else {"id": ids.take(pa.array(judged.sentences.rows))}),
             "sentence": strings_of(judged.sentences.text),
             "citation": pa.array(marks[:, 1], mask=marks[:, 0] != 1),
             "context": context,

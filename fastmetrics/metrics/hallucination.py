@@ -206,8 +206,9 @@ def hallucination(
     A claim is a triple of subject, verb and object: one anchor for each clause whose verb asserts.  It is supported if
     three quarters of the subject's words and three quarters of the object's (all of three or fewer) occur in one
     context, no two of them more than ``window`` words apart; the verb is not compared.  A number without support also
-    fails the claim of its clause, unless it follows a word such as "in".  Questions, guesses ("may") and courtesy claim
-    nothing, but their numbers are anchors.  The verbs are English and Russian.
+    fails the claim of its clause, unless it follows a word such as "in".  Questions, guesses ("may"), courtesy,
+    sentences without a verb ("Капитан — Пётр") and an "I don't know" claim nothing, but their numbers are anchors; by
+    the source's formula the words of an "I don't know" still drift (0.2).  The verbs are English and Russian.
 
     With ``claims="entailment"``, the first term is 1 - ``entailment``, a column that ``fm.models.entailment`` makes; a
     row without it is missing.

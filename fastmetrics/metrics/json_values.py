@@ -35,7 +35,8 @@ INVALID: Any = object()
 """What is read of a text that is no JSON of RFC 8259: with NaN, a comment, a comma at the end, text around it."""
 DEEP: Any = object()
 """What is read of JSON of more than ``DEPTH`` levels, which is not taken apart."""
-_ABSENT: Any = object()
+ABSENT: Any = object()
+"""What stands for a value that one side has not."""
 _LONG = r"(?:^|[\[,:\s])-?[0-9][0-9.]{15}|[0-9][eE][+-]?[0-9]{3}"
 """A number that a float may not hold, or what looks like one in a string."""
 _DIGITS = re.compile(rb"([0-9])[0-9]{15,}")
@@ -173,17 +174,17 @@ class Comparison:
             return 0, 0, 0
         kind = type(value)
         if not value or (kind is not dict and kind is not list):
-            if other is _ABSENT or (other and (type(other) is dict or type(other) is list)):
+            if other is ABSENT or (other and (type(other) is dict or type(other) is list)):
                 return 1, 0, 0
             return 1, 1, self._equal(value, other, rule)
         within: Any = other if type(other) is kind else kind()
         pairs: Iterator[tuple[str | None, Any, Any]]
         if kind is dict:
-            pairs = ((key, inner, within.get(key, _ABSENT)) for key, inner in value.items())
+            pairs = ((key, inner, within.get(key, ABSENT)) for key, inner in value.items())
         else:
-            following = self._paired(value, within, step, rule) if self.how.any_order else within
+            following = self._paired(value, within, step, rule)[0] if self.how.any_order else within
             pairs = zip(
-                itertools.repeat(None), value, itertools.chain(following, itertools.repeat(_ABSENT)), strict=False
+                itertools.repeat(None), value, itertools.chain(following, itertools.repeat(ABSENT)), strict=False
             )
         count = shared = 0
         equal = 0.0
@@ -198,6 +199,19 @@ class Comparison:
             n, both, same = self.of(inner, opposite, following_step, inside)
             count, shared, equal = count + n, shared + both, equal + same
         return count, shared, equal
+
+    def settled(self, metrics: Sequence[tuple[Any, Options]], n_rows: int) -> tuple[Ints, Floats, list[Unread]]:
+        """The rows of ``open``, how equal each of them is, and what their metrics could not read."""
+        unread: list[Unread] = []
+        rows, rules, scores, *texts = map(np.array, zip(*self.open, strict=True))
+        for number, (metric, options) in enumerate(metrics, 1):
+            some = np.flatnonzero(rules == number)
+            columns = {name: pa.array(side[some]) for name, side in zip(("answer", "reference"), texts, strict=True)}
+            batch = Batch(columns)
+            by_metric, _ = batch.scores(metric, options)
+            scores[some] = np.where(np.isnan(by_metric), scores[some], by_metric)
+            unread += (_of_rows(one, rows[some], n_rows) for one in batch.unread(metric, options) if not one.scored)
+        return rows, scores, unread
 
     def _equal(self, value: Any, other: Any, rule: int) -> float:
         kind, other_kind = type(value), type(other)
@@ -216,8 +230,9 @@ class Comparison:
         self.open.append((self.row, 0, float(is_near), "", ""))
         return 0.0
 
-    def _paired(self, items: list[Any], others: list[Any], step: Step | None, rule: int) -> list[Any]:
-        """The other items in the order of ``items``: equal ones at their places, the rest one after another."""
+    def _paired(self, items: list[Any], others: list[Any], step: Step | None, rule: int) -> tuple[list[Any], list[Any]]:
+        """The other items in the order of ``items``, equal ones at their places, the rest one after another; and those
+        that are left."""
         inner = None if step is None else step.next.get(None)
         inside = rule if inner is None else inner.rule or rule
         free: dict[Any, list[int]] = {}
@@ -228,7 +243,36 @@ class Comparison:
         taken = set(places)
         left = (place for place in range(len(others)) if place not in taken)
         following = [next(left, -1) if place < 0 else place for place in places]
-        return [others[place] if place >= 0 else _ABSENT for place in following]
+        return [others[place] if place >= 0 else ABSENT for place in following], [others[place] for place in left]
+
+    def fields(
+        self, value: Any, other: Any, step: Step | None, rule: int = 0, path: str = ""
+    ) -> Iterator[tuple[str, str | int]]:
+        """The fields of both values, each with its path, and whether it is equal, wrong, missing (from ``value``) or
+        extra; of those that count in part the place in ``open``."""
+        kinds = [type(one) if one and type(one) in _COMPOUND else None for one in (value, other)]
+        if rule == IGNORED:
+            return
+        if kinds[0] is None and kinds[1] is None and value is not ABSENT and other is not ABSENT:
+            before = len(self.open)
+            is_equal = self._equal(value, other, rule)
+            yield path, before if len(self.open) > before else "equal" if is_equal else "wrong"
+            return
+        for one, kind, what in zip((value, other), kinds, ("extra", "missing"), strict=True):
+            if kind is None and one is not ABSENT:
+                yield path, what
+        for kind in dict.fromkeys(kind for kind in kinds if kind is not None):
+            made, wanted = (one if own is kind else kind() for one, own in zip((value, other), kinds, strict=True))
+            if kind is dict:
+                pairs = [
+                    (f"{path}.{key}", key, made.get(key, ABSENT), wanted.get(key, ABSENT)) for key in wanted | made
+                ]
+            else:
+                beside, left = self._paired(made, wanted, step, rule) if self.how.any_order else (wanted, [])
+                both = itertools.zip_longest([*made, *[ABSENT] * len(left)], [*beside, *left], fillvalue=ABSENT)
+                pairs = [(f"{path}[]", None, *pair) for pair in both]
+            for name, key, inner, opposite in pairs:
+                yield from self.fields(inner, opposite, *_below(step, key, rule), name)
 
 
 _COMPOUND = frozenset({dict, list})
@@ -328,14 +372,8 @@ def compared(
         Unread("hold a number beyond the range of floats, which cannot be compared as near", beyond),
     ]
     if comparison.open:
-        rows, rules, scores, *texts = map(np.array, zip(*comparison.open, strict=True))
-        for number, (metric, options) in enumerate(metrics, 1):
-            some = np.flatnonzero(rules == number)
-            columns = {name: pa.array(side[some]) for name, side in zip(("answer", "reference"), texts, strict=True)}
-            batch = Batch(columns)
-            by_metric, _ = batch.scores(metric, options)
-            scores[some] = np.where(np.isnan(by_metric), scores[some], by_metric)
-            unread += (_of_rows(one, rows[some], n_rows) for one in batch.unread(metric, options) if not one.scored)
+        rows, scores, not_read = comparison.settled(metrics, n_rows)
+        unread += not_read
         found[:, 5] += np.bincount(rows, scores, n_rows)
     valid, known = found[:, 0] > 0, found[:, 1] > 0
     of_answer, of_reference, shared = found[:, 2:5].astype(np.int64).T

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Memo, Text, arrow_texts
-from fastmetrics.base.column_names import split
-from fastmetrics.base.columns import as_array
-from fastmetrics.base.errors import ColumnError, FastmetricsError, MissingExtraError, OptionError
+from fastmetrics.base.column_names import listed, split
+from fastmetrics.base.columns import as_array, by_index, ids_of_series
+from fastmetrics.base.errors import ColumnError, FastmetricsError, MissingExtraError, OptionError, warn_of
 from fastmetrics.base.options import Choice, NotAllowedError, Real
 from fastmetrics.base.paths import EVERY, parse
 from fastmetrics.base.patterns import UserPattern
@@ -25,20 +25,24 @@ from fastmetrics.base.text_structure import as_json
 from fastmetrics.kernels.code_text import PYTHON, SQL, C, same_code
 from fastmetrics.metrics.batch import Batch, Options, Raw, Unread
 from fastmetrics.metrics.json_values import (
+    ABSENT,
     DEEP,
     IGNORED,
     INVALID,
     Compared,
+    Comparison,
     Near,
     Step,
+    beyond_floats,
     compared,
     is_json,
     pieces,
     read,
 )
-from fastmetrics.metrics.metric import Metric, metric
+from fastmetrics.metrics.metric import REGISTRY, Metric, metric
 from fastmetrics.metrics.parameters import aligned
 from fastmetrics.tables.encoders import DEPTH
+from fastmetrics.text.extraction import extracted
 from fastmetrics.text.tokenize import frozen
 
 # Columns of JSON.
@@ -328,65 +332,76 @@ def json_f1(
 
 
 def json_fields(
-    answer: Annotated[Any, Help("The answers.")], reference: Annotated[Any, Help("The expected JSON of each answer.")]
+    answer: Annotated[Any, Help("The answers.")],
+    reference: Annotated[Any, Help("The expected JSON of each answer.")],
+    *,
+    extract: Annotated[Sequence[str] | str | None, Help("Where the JSON stands in the answers: code.")] = None,
+    fields: Annotated[Any, Help("Fields that are ignored, or compared by a metric: title=token_f1,id=ignore.")] = None,
+    lists: Annotated[Literal["ordered", "any"], Help("Whether items of lists are compared in order.")] = "ordered",
+    absolute: Annotated[float, Help("By how much numbers may differ.")] = 0.0,
+    relative: Annotated[float, Help("By what share of the reference's number numbers may differ.")] = 0.0,
 ) -> pa.Table:
     """The fields behind ``json_match``, by path over all rows, those that fail most often first.
 
     Columns: ``path`` (``items[].price`` for that of any item), how many fields of it are ``equal``, ``wrong`` (another
-    value), ``missing`` from the answer, and ``extra`` in it, and the ``row`` of the first that fails.  Fields are those
-    of ``json_match`` without options.  An answer that is no JSON lacks all fields; rows without an answer or a
-    reference, or whose reference is no JSON, are left out.
+    value), ``missing`` from the answer, and ``extra`` in it, and the ``row`` of the first that fails, with its ``id``
+    where pandas series have an index that tells rows apart.  Fields and options are those of ``json_match``; one that
+    a metric compares is equal where the metric is 1.  An answer that is no JSON lacks all fields, and a warning counts
+    those in a fence of Markdown, which ``extract="code"`` reads.  Rows without an answer or a reference, or whose
+    reference is no JSON, are left out.
 
     >>> found = json_fields(['{"city": "Rome", "day": 1}', '{"city": "Oslo"}'], ['{"city": "Rome", "day": 2}'] * 2)
     >>> found.to_pylist()[0]
     {'path': 'day', 'equal': 0, 'wrong': 1, 'missing': 1, 'extra': 0, 'row': 0}
 
-    Raises ``ColumnError`` for columns of different lengths or of another type.
+    Raises ``ColumnError`` for columns of different lengths or of another type, ``OptionError`` for an invalid option.
     """
-    columns = [
-        as_json(as_array(values, name), several=False)
-        for name, values in (("answer", answer), ("reference", reference))
-    ]
-    if len(columns[0]) != len(columns[1]):
-        raise ColumnError(f"columns differ in length: {len(columns[0])} answers, {len(columns[1])} references")
-    counts: dict[str, dict[str, int]] = {}
-    for row, (made, wanted) in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
-        expected = (
-            INVALID if made is None or wanted is None else read(wanted.encode("utf-8", "surrogatepass"), exact=False)
-        )
-        if expected is INVALID or expected is DEEP:
+    given = {"extract": extract, "fields": fields, "lists": lists, "absolute": absolute, "relative": relative}
+    options = REGISTRY["json_match"].options({name: value for name, value in given.items() if value is not None})
+    raw = {"answer": answer, "reference": reference}
+    ids = ids_of_series(answer, reference)
+    columns = {name: as_json(as_array(one, name), several=False) for name, one in by_index(raw).items()}
+    if len(columns["answer"]) != len(columns["reference"]):
+        sizes = f"{len(columns['answer'])} answers, {len(columns['reference'])} references"
+        raise ColumnError(f"columns differ in length: {sizes}")
+    if extract is not None:
+        columns["answer"] = extracted(columns["answer"], listed(options["extract"]))
+    rules, comparison = rules_of(options["fields"]), Comparison(Near(absolute, relative, any_order=lists == "any"))
+    fields_of_rows: list[tuple[int, str, str | int]] = []
+    fenced: list[int] = []
+    for row, both in enumerate(zip(columns["answer"].to_pylist(), columns["reference"].to_pylist(), strict=True)):
+        if None in both:
             continue
-        value = read(made.encode("utf-8", "surrogatepass"), exact=False)
-        found, others = (
-            dict(_leaves(value)) if value is not INVALID and value is not DEEP else {},
-            dict(_leaves(expected)),
-        )
-        for place in {**others, **found}:
-            kind = "extra" if place not in others else "missing" if place not in found else "wrong"
-            kind = "equal" if kind == "wrong" and found[place] == others[place] else kind
-            path = "".join("[]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
-            of_path = counts.setdefault(path, dict.fromkeys(_COUNTED, 0))
-            of_path[kind] += 1
-            if kind != "equal":
-                of_path.setdefault("row", row)
+        texts = [text.encode("utf-8", "surrogatepass") for text in both]
+        is_exact = bool(rules.metrics or beyond_floats(texts).any())
+        made, wanted = (read(text, exact=is_exact) for text in texts)
+        if wanted is INVALID or wanted is DEEP:
+            continue
+        comparison.row = row
+        if made is INVALID and b"```" in texts[0]:
+            fenced.append(row)
+        made = ABSENT if made is INVALID or made is DEEP else made
+        fields_of_rows += ((row, *one) for one in comparison.fields(made, wanted, rules.fields))
+    in_part = comparison.settled(rules.metrics, len(columns["answer"]))[1] if comparison.open else np.zeros(0)
+    counts: dict[str, dict[str, int]] = {}
+    for row, path, found in fields_of_rows:
+        kind = found if isinstance(found, str) else "equal" if in_part[found] >= 1 else "wrong"
+        of_path = counts.setdefault(path.removeprefix("."), dict.fromkeys(_COUNTED, 0))
+        of_path[kind] += 1
+        if kind != "equal":
+            of_path.setdefault("row", row)
+    if fenced:
+        what, advice = "hold a fence of Markdown, which is no JSON", "extract='code' takes what is in it"
+        some = f"{len(fenced):,} of {len(columns['answer']):,} rows (first: row {fenced[0]:,})"
+        warn_of([f"json_fields: {some} {what}, and lack all fields; {advice}"])
     failed = {path: sum(of_path[kind] for kind in _COUNTED[1:]) for path, of_path in counts.items()}
     lines = [{"path": path, **counts[path]} for path in sorted(counts, key=lambda path: (-failed[path], path))]
     types = {"path": pa.string(), **dict.fromkeys((*_COUNTED, "row"), pa.int64())}
-    return pa.Table.from_pylist(lines, pa.schema(types))
+    table = pa.Table.from_pylist(lines, pa.schema(types))
+    return table if ids is None else table.append_column("id", ids.take(table["row"]))
 
 
 _COUNTED = ("equal", "wrong", "missing", "extra")
-
-
-def _leaves(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], tuple[str, Any]]]:
-    """The fields of a value of JSON: their places, and their values with their kinds, as true is not 1."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    if value and items:
-        for key, item in items:
-            yield from _leaves(item, (*place, key))
-    else:
-        kind = "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
-        yield place, (kind, value)
 
 
 # Validity, alone and by a schema.

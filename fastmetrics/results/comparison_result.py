@@ -469,6 +469,7 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
             interval_notes((*self.record(), *marks), self.confidence, of),
             Note("p_values", by=by, how=_CORRECTED[self.correction], over=over, of=of),
             family > 1 and self.correction != "none" and Note("levels_alone"),
+            (unlike := self._disagreeing()) and Note("disagree", pairs=unlike),
             self.margin is not None and Note("margin", margin=self.margin),
             self.turned[:_NOTED],
             len(self.turned) > _NOTED and Note("more_turned", n=len(self.turned) - _NOTED),
@@ -485,6 +486,18 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
     def remarks(self) -> Sequence[str]:
         """How rows were paired, what could reverse a difference, and how p values are corrected."""
         return self.notes
+
+    def _disagreeing(self) -> list[str]:
+        """The comparisons in which the interval and p, both of one comparison alone, do not decide alike."""
+        systems = len(self.systems) > 2
+        return [
+            pair.metric
+            + (f" ({pair.segment})" if pair.segment is not None else "")
+            + (f", {pair.other} against {pair.baseline}" if systems else "")
+            for pair in self._once
+            if (pair.segment is None or self.verdict(pair) != "–") and not math.isnan(pair.low + pair.high + pair.p)
+            if (pair.low > 0 or pair.high < 0) != (pair.p <= self.alpha)
+        ]
 
     def _is_bounded(self, metric: str) -> bool:
         """Whether the worst score of a metric is known."""

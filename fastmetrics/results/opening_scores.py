@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from fastmetrics.base.arrays import (
 from fastmetrics.base.column_names import COLUMNS, is_id, roles
 from fastmetrics.base.columns import (
     aligned_table,
+    as_array,
     as_arrow,
     index_columns,
     is_column,
@@ -39,6 +41,8 @@ from fastmetrics.base.errors import (
     UnknownNameError,
     some,
 )
+from fastmetrics.base.options import by_name
+from fastmetrics.base.paths import PathError, is_path, parse
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata
 from fastmetrics.plans.stored_metadata import Declared
 from fastmetrics.results.row_groups import Piece
@@ -81,11 +85,21 @@ _NUMBERS = {str(type_): type_ for type_ in (pa.bool_(), pa.int64(), pa.int32(), 
 # Opening tables of scores: one run, several runs, one table whose column names the systems.
 
 
-def open_scores(scores: Any, name: str | None = None, *, table: str = "run 1", latest: bool = False) -> ScoreTable:
+def open_scores(
+    scores: Any,
+    name: str | None = None,
+    *,
+    table: str = "run 1",
+    latest: bool = False,
+    columns: Mapping[str, str] | None = None,
+) -> ScoreTable:
     """One run in any form, under its own name or another ``name``; a table without one is called ``table``.
 
-    Raises ``OptionError`` for several runs; ``latest`` says whether the caller can take the last one.
+    ``columns`` are the user's names of its ids and texts.  Raises ``OptionError`` for several runs; ``latest`` says
+    whether the caller can take the last one.
     """
+    if columns:
+        return _with_named(open_scores(scores, name, table=table, latest=latest), columns)
     if isinstance(scores, ScoreTable):
         return replace(scores, name=name or scores.name)
     if not is_paths(scores):
@@ -103,18 +117,24 @@ def open_scores(scores: Any, name: str | None = None, *, table: str = "run 1", l
     return opened if name is None else replace(opened, name=name)
 
 
-def open_runs(runs: Any, system: str | None = None, least: int = 2, of: str = "runs") -> list[ScoreTable]:
+def open_runs(
+    runs: Any,
+    system: str | None = None,
+    least: int = 2,
+    of: str = "runs",
+    columns: Mapping[str, str] | None = None,
+) -> list[ScoreTable]:
     """Runs in any form: paths and tables in a list or a dict, or one table whose column ``system`` names them.
 
-    Two files with the same name are named by their paths.  Raises ``InputError``, about the argument ``of``, for fewer
-    than ``least`` runs.
+    Two files with the same name are named by their paths; ``columns`` as in ``open_scores``.  Raises ``InputError``,
+    about the argument ``of``, for fewer than ``least`` runs.
     """
     if system is not None:
-        opened = _by_system(open_scores(runs), system)
+        opened = _by_system(open_scores(runs, columns=columns), system)
     elif isinstance(runs, Mapping):
-        opened = [open_scores(run, str(name)) for name, run in runs.items()]
+        opened = [open_scores(run, str(name), columns=columns) for name, run in runs.items()]
     elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
-        opened = [open_scores(run, table=f"run {place}") for place, run in enumerate(runs, 1)]
+        opened = [open_scores(run, table=f"run {place}", columns=columns) for place, run in enumerate(runs, 1)]
     else:
         ways = ": expected at least two runs: a list, a dict of names and runs, or one table with "
         raise InputError(Argument(of, otherwise=f"the {of}"), ways, Argument("system"))
@@ -291,9 +311,36 @@ def _of_table(table: Any, name: str) -> ScoreTable:
     scores = [score for score in whole.column_names if score in numbers]
     known, read = _within_bounds(whole.select, name, scores, metadata)
     index = tuple(sorted(index_columns(whole.schema)))
-    if not metadata.roles(whole.column_names)["id"] and are_ids(whole, index):
-        metadata = replace(metadata, named={**(metadata.named or {}), "id": index[0]})
-    return ScoreTable(name, whole.column_names, scores, metadata, known, read, index=index)
+    run = _with_paths(ScoreTable(name, whole.column_names, scores, metadata, known, read, index=index))
+    if run.id_column is None and are_ids(whole, index):
+        return _with_named(run, {"id": index[0]})
+    return run
+
+
+_OF_ROWS = ("id", "question", "reference", "answer", "contexts")
+"""The columns by which rows are known, and those that are shown of them."""
+
+
+def _with_named(run: ScoreTable, columns: Mapping[str, str]) -> ScoreTable:
+    """The run whose ids and texts have these names, ``{canonical: yours}``; raises ``UnknownNameError`` for others."""
+    for name in by_name("columns", columns, "names"):
+        if name not in COLUMNS:
+            raise UnknownNameError.of("column", name, COLUMNS)
+    own = {**(run.metadata.named or {}), **columns}
+    return _with_paths(replace(run, metadata=replace(run.metadata, named=own)))
+
+
+def _with_paths(run: ScoreTable) -> ScoreTable:
+    """The run with the ids and texts that were named by paths within its columns, as columns of these names."""
+    named = run.metadata.own_columns
+    paths = {own: parse(own) for own in map(named.get, _OF_ROWS) if own and own not in run.columns and is_path(own)}
+    found: dict[str, pa.Array] = {}
+    for own, path in paths.items():
+        roots = path.columns(run.columns)
+        with suppress(PathError):  # what it leads through was taken out since
+            table = run.read(roots)
+            found |= {own: as_array(path.column({root: table[root] for root in roots}), own)} if roots else {}
+    return run.with_columns(found) if found else run
 
 
 def are_ids(table: pa.Table, index: Sequence[str]) -> bool:

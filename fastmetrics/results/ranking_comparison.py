@@ -9,17 +9,18 @@ from typing import Annotated, Any, Literal
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.errors import InputError
-from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.shared_parameters import Help, also_named
 from fastmetrics.base.threads import cores
 from fastmetrics.results.compare import compare
 from fastmetrics.results.comparison_result import Comparison
 from fastmetrics.retrieval.measures import measures as measures_of
-from fastmetrics.retrieval.rank import MEASURES, by_path, rank
+from fastmetrics.retrieval.rank import MEASURES, RankingNames, by_path, rank
 from fastmetrics.retrieval.rankings import judgements
 from fastmetrics.tables.addresses import last_name
 from fastmetrics.tables.opening import is_paths
 
 
+@also_named(metrics="measures")
 def compare_rankings(
     rankings: Annotated[Any, Help("The rankings, in a list or by name in a dict.")],
     qrels: Annotated[Any, Help("The judgements.")],
@@ -46,17 +47,18 @@ def compare_rankings(
             "ranking), or zero (score 0, as by trec_eval -c; the default for several)."
         ),
     ] = "zero",
+    columns: RankingNames = None,
 ) -> Comparison:
     """Compare rankings query by query: every measure of :func:`fastmetrics.rank`, tested as in ``compare``.
 
     ``rankings`` maps names to rankings as in ``rank``, or is a list of files, named by file name.  ``qrels``,
-    ``measures``, ``relevance_level``, ``no_relevant``, ``duplicates``, ``depth`` and ``drop_self`` are as in
-    ``rank``, the others as in :func:`fastmetrics.compare`; the judgements are read once.  ``missing`` is the rule for
-    judged queries that a ranking lacks: ``"zero"`` (trec_eval's -c) scores them 0, so that no ranking gains by
-    failing; ``"skip"`` compares the queries that both rankings have.  Tables, notes and ``missing_queries`` of the
-    result count them under either rule.  For three rankings or more, each measure also has an order by the test of all
-    pairs, and ``to_latex`` gives the table of rankings × measures with the letters of the rankings that each ranking
-    beats.
+    ``measures`` (also ``metrics=``), ``relevance_level``, ``no_relevant``, ``duplicates``, ``depth``, ``drop_self`` and
+    ``columns`` are as in ``rank``, the others as in :func:`fastmetrics.compare`; the judgements are read once.
+    ``missing`` is the rule for judged queries that a ranking lacks: ``"zero"`` (trec_eval's -c) scores them 0, so that
+    no ranking gains by failing; ``"skip"`` compares the queries that both rankings have.  Tables, notes and
+    ``missing_queries`` of the result count them under either rule.  For three rankings or more, each measure also has
+    an order by the test of all pairs, and ``to_latex`` gives the table of rankings × measures with the letters of the
+    rankings that each ranking beats.
 
     >>> import fastmetrics as fm
     >>> good = {f"q{n}": {"a": 2.0, "b": 1.0} for n in range(8)}
@@ -75,7 +77,7 @@ def compare_rankings(
     rankings = dict(rankings) if isinstance(rankings, Mapping) else _by_name(rankings)
     if len(rankings) < 2:
         raise InputError(f"a comparison needs at least two rankings, got {'one' if rankings else 'none'}")
-    judged = judgements(qrels, duplicates)
+    judged = judgements(qrels, duplicates, columns)
     results = {
         name: rank(
             ranking,
@@ -87,6 +89,7 @@ def compare_rankings(
             duplicates=duplicates,
             depth=depth,
             drop_self=drop_self,
+            columns=columns,
             threads=threads,
         )
         for name, ranking in rankings.items()

@@ -219,7 +219,8 @@ class RowKeys:
         self._keys: dict[str, list[Uint64s]] = {}
 
     def add(self, piece: Piece) -> None:
-        """Add the keys of some rows."""
+        """Add the keys of some rows; an object under the name of a setting is none."""
+        self._settings = [name for name in self._settings if not pa.types.is_nested(piece.column(name).type)]
         for name in (self._id, self._repeat, *self._settings):
             if name is not None and self._id is not None:
                 column = piece.column(name)

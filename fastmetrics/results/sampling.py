@@ -22,18 +22,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
-from fastmetrics.base.arrays import Floats, Ints, Uint64s, plain_array
+from fastmetrics.base.arrays import Floats, Ints, Uint64s, floats_of_arrow, is_text, plain_array
 from fastmetrics.base.column_names import COLUMNS, distinct, is_axis
+from fastmetrics.base.columns import as_array, as_given
 from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
 from fastmetrics.base.options import Seed, Whole, argument, check_names
 from fastmetrics.base.score_metadata import RowCounts
 from fastmetrics.base.shared_parameters import Help
-from fastmetrics.results.opening_scores import open_scores
+from fastmetrics.base.text_structure import as_flags
+from fastmetrics.results.opening_scores import open_scores, read_table
 from fastmetrics.results.row_groups import segments_of
 from fastmetrics.results.score_columns import INCLUSION, PREDICTED, SAMPLE, check_drawn, column_named
-from fastmetrics.results.score_table import ScoreTable
+from fastmetrics.results.score_table import ScoreTable, labels_of
 from fastmetrics.results.worst_rows import TEXTS, TextSource
 from fastmetrics.stats.fingerprints import fingerprint_of_hashes, fingerprint_text, mixed, text_hashes
+from fastmetrics.tables.opening import is_paths
 
 _STRATA, _FEW_ROWS, _LEAST = 5, 50, 2
 """Strata of a segment, the rows below which it is one, and the fewest rows to draw of a stratum."""
@@ -58,7 +61,7 @@ def sample(
     texts: Annotated[Any, Help("The file that was scored, for its texts.")] = None,
     on: shared.On = None,
     seed: shared.Seed = 0,
-) -> pa.Table:
+) -> Any:
     """Rows for a score that is too dear for all of them, each drawn with a known probability.
 
     ``scores`` is a score file or table with ids and the cheap columns ``using``.  The rows are drawn from strata: of
@@ -66,10 +69,10 @@ def sample(
     a file or table of rows with both (or of ids among the scores).  The pilot also tells how many rows each stratum
     needs.  The same ``seed`` draws the same rows in any order.
 
-    The sample has all columns of the rows, those of ``texts`` that they lack, the probability of each row, and what it
-    is a sample of.  Let a judge, a model or people make the dear column, then put it back with :func:`with_sample`.
-    With ``judged``, an earlier sample with its scores, the new sample contains its rows too, and has the options that
-    it was drawn with.
+    The sample, a frame where one of pandas or Polars came in, else an Arrow table, has all columns of the rows, those
+    of ``texts`` that they lack, the probability of each row, and what it is a sample of.  Let a judge, a model or
+    people make the dear column (numbers, or yes and no), then put it back with :func:`with_sample`.  With ``judged``,
+    an earlier sample with its scores, the new sample contains its rows too, and has the options that it was drawn with.
 
     >>> rows = {"id": range(200), "token_f1": [n % 7 / 6 for n in range(200)]}
     >>> drawn = sample(rows, budget=20, for_="judge_x", using="token_f1")
@@ -126,21 +129,24 @@ def sample(
         table = table.append_column(for_, pa.array(places[drawn], from_pandas=True))
     by_id = [_plain(table[name]) for name in (rows.key, *rows.run.settings_columns)]
     by_place = pa.table(by_id, [str(place) for place in range(len(by_id))])
-    return table.take(pc.sort_indices(by_place, [(name, "ascending") for name in by_place.column_names]))
+    table = table.take(pc.sort_indices(by_place, [(name, "ascending") for name in by_place.column_names]))
+    return as_given(table, scores, rows.run.index)
 
 
 def with_sample(
     scores: shared.Scores,
-    judged: Annotated[Any, Help("The drawn rows with their dear column.")],
+    judged: Annotated[Any, Help("The drawn rows with their dear column, or with drawn their ids and this column.")],
     *,
+    drawn: Annotated[Any, Help("The sample itself, if what was judged has ids and scores only.")] = None,
     on: shared.On = None,
-) -> pa.Table:
+) -> Any:
     """All rows with the dear column of a sample: null where a row was not drawn, with its probability and a prediction.
 
-    ``scores`` are the rows of which :func:`sample` drew ``judged``, a file or table that has got its dear column since.
-    From the result, ``summarize``, ``compare``, ``gate`` and ``report`` estimate the mean over all rows by themselves.
-    The columns ``…_inclusion`` and ``…_predicted`` belong to the dear column: the probability of each drawn row, null
-    for others, and what the cheap columns predict for every row.
+    ``scores`` are the rows of which :func:`sample` drew ``judged``, a file or table that has got its dear column since:
+    numbers, booleans, or yes and no.  A sheet of ids and scores alone is joined with the rows of ``drawn``.  From the
+    result (a frame where one of pandas or Polars came in), ``summarize``, ``compare``, ``gate`` and ``report`` estimate
+    the mean over all rows by themselves.  The columns ``…_inclusion`` and ``…_predicted`` belong to the dear column:
+    the probability of each drawn row, null for others, and what the cheap columns predict for every row.
 
     >>> rows = {"id": range(200), "token_f1": [n % 7 / 6 for n in range(200)]}
     >>> drawn = sample(rows, budget=20, for_="judge_x", using="token_f1")
@@ -152,6 +158,8 @@ def with_sample(
     0 or above 1, and rows of the sample that are missing.
     """
     check_names(on=on)
+    if drawn is not None:
+        judged = _with_sheet(open_scores(drawn, table="drawn"), judged, on)
     run = open_scores(judged, table="judged")
     for_, facts = _design_of(run)
     rows = Rows.of(scores, facts["using"], facts["by"], facts["seed"], on, for_)
@@ -162,7 +170,7 @@ def with_sample(
     predicted[rows.order] = rows.predicted(known.rows, known.values, 1 / known.shares)
     names = [name for name in rows.run.columns if name not in beside(for_)]
     table = rows.run.read(names)
-    is_flag = pa.types.is_boolean(run.type_of(for_))
+    is_flag = pa.types.is_boolean(_numbers(run, for_).type)
     for name, column in ((for_, values), (for_ + INCLUSION, shares), (for_ + PREDICTED, predicted)):
         numbers = pa.array(column, from_pandas=True)
         table = table.append_column(name, numbers.cast(pa.bool_()) if is_flag and name == for_ else numbers)
@@ -172,7 +180,47 @@ def with_sample(
     if metadata.metrics is not None:
         counts = RowCounts(len(values), int(np.isnan(values).sum()), 0, 0)
         metadata = replace(metadata, metrics={**metadata.metrics, for_: counts})
-    return table.replace_schema_metadata(metadata.for_schema())
+    return as_given(
+        table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata.for_schema()}),
+        scores,
+        rows.run.index,
+    )
+
+
+def _with_sheet(drawn: ScoreTable, sheet: Any, on: str | None) -> pa.Table:
+    """The rows of a sample with the scores of a sheet, which has their ids and one other column, or the dear one.
+
+    Raises ``ColumnError`` for a sheet without such columns, ``InputError`` for ids twice, or of rows that were not
+    drawn.
+    """
+    for_, _ = _design_of(drawn)
+    if is_paths(sheet):
+        sheet = read_table(sheet, {"id", on or "id", *((drawn.id_column,) if drawn.id_column else ())})
+    run = open_scores(sheet, table="judged")
+    keys = [name for name in drawn.settings_columns if name in run.columns]
+    key = on or drawn.id_column
+    own = key if key in run.columns else run.id_column
+    if key is None or own is None or (key not in run.columns and on is not None):
+        raise ColumnError(f"{run.name} has no ids of the sample; name them with ", Argument("on"))
+    others = [name for name in run.columns if name not in (own, *keys, *run.index)]
+    if for_ not in others and len(others) != 1:
+        raise ColumnError(f"{run.name} has no column {for_!r}; its columns are {', '.join(run.columns)}")
+    ids, labels = (labels_of([of.texts(name), *map(of.column, keys)]) for of, name in ((drawn, key), (run, own)))
+    for of, some in ((drawn, ids), (run, labels)):
+        if pc.count_distinct(some).as_py() < len(some):
+            raise InputError(f"{of.name}: several rows have one id; expected each once")
+    lost = pc.index_in(labels, value_set=ids).is_null()
+    if pc.any(lost).as_py():
+        raise InputError(f"{run.name}: the row with the id {run.texts(own).filter(lost)[0].as_py()!r} was not drawn")
+    column = run.column(for_ if for_ in others else others[0]).take(pc.index_in(ids, value_set=labels))
+    table = drawn.read([name for name in drawn.columns if name != for_])
+    return table.append_column(for_, column)
+
+
+def _numbers(run: ScoreTable, name: str) -> pa.Array:
+    """The column of a dear score, in which people may have written yes and no."""
+    column = run.column(name)
+    return as_flags(as_array(column, name), name) if is_text(column.type) else column
 
 
 def _design_of(run: ScoreTable) -> tuple[str, dict[str, Any]]:
@@ -182,7 +230,8 @@ def _design_of(run: ScoreTable) -> tuple[str, dict[str, Any]]:
     """
     stem = [name.removesuffix(SAMPLE) for name in run.columns if name.endswith(SAMPLE)]
     if len(stem) != 1:
-        raise ColumnError(f"{run.name} is no sample: it has no column …{SAMPLE} of fastmetrics sample (fm.sample)")
+        none = f"it has no column …{SAMPLE} of fastmetrics sample (fm.sample)"
+        raise ColumnError(f"{run.name} is no sample: {none}; a sheet of ids and scores needs it in ", Argument("drawn"))
     [for_] = stem
     try:
         facts = json.loads(run.column(for_ + SAMPLE)[0].as_py())
@@ -326,7 +375,8 @@ class Rows:
     def pilot(self, pilot: Any, for_: str) -> Pilot:
         """The rows of a pilot, with its cheap columns, or those of the same ids here."""
         run = open_scores(pilot, table="pilot")
-        values = run.values(_named(for_, run.scores))
+        named = for_ if for_ in run.columns else _named(for_, run.scores)
+        values = floats_of_arrow(_numbers(run, named), named)
         if all(name in run.scores for name in self.using):
             cheap = np.stack([run.values(name) for name in self.using], axis=1)
         else:
@@ -426,7 +476,7 @@ class _Drawn:
                 f"{run.name}: its rows stand for {total:,.0f} rows of {len(of.order):,}; expected each of its"
                 " rows once, also those without a score"
             )
-        values, order = run.values(for_), np.argsort(places)
+        values, order = floats_of_arrow(_numbers(run, for_), for_), np.argsort(places)
         places = places[order]
         return cls(run.name, places, shares[order], values[order], of.features(of.cheap[places]))
 

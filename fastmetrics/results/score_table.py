@@ -37,6 +37,7 @@ from fastmetrics.plans.stored_metadata import Declared
 from fastmetrics.results.main_metric import concern_of
 from fastmetrics.results.row_groups import Piece, SortedIds
 from fastmetrics.results.score_columns import (
+    INCLUSION,
     belonging,
     column_named,
     declared,
@@ -115,10 +116,12 @@ class ScoreTable:
         metadata = self.metadata
         if metadata.scored is not None or metadata.metrics is not None:
             known = {*(metadata.scored or ()), *(metadata.metrics or ())}
-            known |= {name for name in self.scores if is_axis(name)}
+            known |= {name for name in self.scores if is_axis(name) or name + INCLUSION in self.columns}
         else:
-            known = {*declared(self.scores, self.declared), *filter(is_axis, self.scores)}
+            known = {name for name in self.scores if is_axis(name) or name + INCLUSION in self.columns}
+            known |= {*declared(self.scores, self.declared)}
             keys = {*self.scores, *self.key_columns, *self.index, *beside, *map(counts_column, self.counted)}
+            keys |= {*belonging(self.columns)}
             if keys.issuperset(self.columns) or known <= COLUMNS.keys():
                 known = set()
         return [name for name in self.scores if name in known] or list(self.scores)
@@ -136,7 +139,8 @@ class ScoreTable:
     @cached_property
     def settings_columns(self) -> list[str]:
         """The columns that say how an answer came about, such as its system."""
-        return [name for name in self._roles["setting"] if name not in self.scores]
+        named = [name for name in self._roles["setting"] if name not in self.scores]
+        return [name for name in named if not pa.types.is_nested(self.type_of(name))]
 
     def keys(self, *others: str | None) -> list[str]:
         """The columns that pair rows: ids, questions, numbers of repeats and rounds, settings, and ``others``."""

@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, floats_of_arrow
-from fastmetrics.base.column_names import adds_up, is_system
+from fastmetrics.base.column_names import adds_up, distinct, is_system
 from fastmetrics.base.display import Grid, OwnName, ShownMapping, lines_of, number, plain
 from fastmetrics.base.drawing import MOST, Forest, Picture, Plotted, left_out
 from fastmetrics.base.errors import InputError, OptionError
@@ -40,6 +41,7 @@ from fastmetrics.results.score_columns import (
     belonging,
     check_bounds,
     check_drawn,
+    column_named,
     declared_bounds,
     declared_labels,
     declared_specs,
@@ -47,6 +49,7 @@ from fastmetrics.results.score_columns import (
     list_columns,
     score_columns,
     stored_declarations,
+    unknown_metric,
     with_score_types,
 )
 from fastmetrics.results.score_table import ScoreTable, infinite_notes
@@ -242,6 +245,7 @@ class Summary(ShownMapping[MetricSummary], Plotted, of="metrics"):
 
 def summarize(
     scores: Any,
+    metrics: shared.OnlyMetrics = None,
     *,
     statistics: Mapping[str, Sequence[str]] | None = None,
     labels: Mapping[str, str] | None = None,
@@ -251,7 +255,8 @@ def summarize(
 
     ``scores`` are score files, pooled with notes on their differences, or a table of any kind, or an
     iterable of parts.  The ``id``, the pandas index, and kept columns of integers or booleans are not
-    summarised.  Sums are exact and rounded once, so any order or split of the rows gives the same bits.
+    summarised; ``metrics`` chooses some of the others and of the corpus metrics.  Sums are exact and rounded once, so
+    any order or split of the rows gives the same bits.
 
     Null means that an input was missing, NaN that the metric is undefined.  Files store both as null and count them in
     their metadata; if a table no longer has as many rows, every null counts as missing, and a note says so.  Corpus
@@ -266,12 +271,13 @@ def summarize(
     values at each end; ``labels`` further names of statistics.  Both default to the declarations of the metrics.
 
     Raises ``InputError`` for an unsupported type, ``FileFormatError`` for a file that cannot be read or has no scores,
-    ``ColumnError`` if the parts differ in their columns, ``UnknownNameError`` for an unknown statistic, and
+    ``ColumnError`` if the parts differ in their columns, ``UnknownNameError`` for an unknown metric or statistic, and
     ``OptionError`` for labels that give two figures the same name.
     """
     statistics = None if statistics is None else by_name("statistics", statistics, "lists of statistics")
     labels = None if labels is None else by_name("labels", labels, "names")
-    options: dict[str, Any] = {"statistics": statistics, "labels": labels, "finish": finish}
+    only = distinct(metrics, "metrics")
+    options: dict[str, Any] = {"only": only, "statistics": statistics, "labels": labels, "finish": finish}
     if is_paths(scores):
         paths = [scores] if isinstance(scores, str | Path) else scores
         return _of_tables([table for path in paths for table in open_parts(path)], **options)
@@ -306,11 +312,15 @@ def _of_pieces(
     again: bool,
     notes: Sequence[str],
     *,
+    only: Sequence[str] = (),
     statistics: Mapping[str, Sequence[str]] | None = None,
     labels: Mapping[str, str] | None = None,
     finish: Callable[[str, Sequence[int]], float] | None = None,
 ) -> Summary:
-    """The summary of consecutive pieces, whose values are held if they cannot be read ``again``."""
+    """The summary of consecutive pieces, of the metrics ``only`` if there are some.
+
+    Values are held if the pieces cannot be read ``again``.
+    """
     sums, start = Sums(notes), 0
     held: dict[str, list[Any]] = {}
     for piece in map(with_score_types, read()):
@@ -347,14 +357,25 @@ def _of_pieces(
         corpus_values, lost = finish_all(sums.counts, values, [*sums.states, *sums.lists], specs)
     else:
         corpus_values, lost = {name: float(finish(name, counts)) for name, counts in sums.counts.items()}, []
-    cautions = [note for settings, counts in sums.cautions for note in stored_notes(counts, settings, specs)]
+    every = [*metrics, *corpus_values]
+    chosen = {column_named(name, every): name for name in only} or dict.fromkeys(every)
+    for name in chosen:
+        if name not in every:
+            raise unknown_metric(name, every, stored)
+    metrics = {name: metrics[name] for name in chosen if name in metrics}
+    corpus_values = {name: corpus_values[name] for name in chosen if name in corpus_values}
+    cautions = [
+        note
+        for settings, counts in sums.cautions
+        for note in stored_notes({name: of for name, of in counts.items() if name in chosen}, settings, specs)
+    ]
     notes = [
         *sums.notes,
-        *(note for _, note in estimated.values()),
+        *(note for name, (_, note) in estimated.items() if name in chosen),
         *joined,
         *lost,
-        *_rows_behind(sums, specs),
-        *unread_notes(sums.unread, sums.n_rows),
+        *_rows_behind({name: rows for name, rows in sums.rows_behind.items() if name in chosen}, sums.n_rows, specs),
+        *unread_notes({name: reasons for name, reasons in sums.unread.items() if name in chosen}, sums.n_rows),
         *cautions,
     ]
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
@@ -423,14 +444,14 @@ def _estimated(
     return estimated
 
 
-def _rows_behind(sums: Sums, specs: Mapping[str, str]) -> list[str]:
+def _rows_behind(counted: Mapping[str, int], n_rows: int, specs: Mapping[str, str]) -> list[str]:
     """The notes on corpus metrics that some rows have no part in."""
     names: dict[int, list[str]] = {}
-    for name, n in sums.rows_behind.items():
-        if n < sums.n_rows and is_counted(specs.get(name, name)):
+    for name, n in counted.items():
+        if n < n_rows and is_counted(specs.get(name, name)):
             names.setdefault(n, []).append(name)
     return [
-        f"{', '.join(alike)}: computed from {n:,} of {sums.n_rows:,} rows; the others have no score"
+        f"{', '.join(alike)}: computed from {n:,} of {n_rows:,} rows; the others have no score"
         for n, alike in names.items()
     ]
 

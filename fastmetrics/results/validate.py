@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -57,7 +59,9 @@ _SCALE = 20  # a metric with at most this many values, all of them labels too, u
 
 def validate(
     scores: Annotated[Any, Help("A score file, or a table of scores.")],
-    labels: Annotated[Any, Help("Human labels: a file, a table, a column, or columns by name.")],
+    labels: Annotated[
+        Any, Help("Human labels: a file, a table, a column, or the name of a column of the scores.")
+    ] = None,
     *,
     label: shared.Label = None,
     raters: Annotated[Sequence[str] | str, Help("Columns of labels, one for each person: ann,bob.")] = (),
@@ -76,8 +80,9 @@ def validate(
 ) -> Validation:
     """Compare each metric of ``scores`` with human labels: correlations, ROC AUC, best threshold, intervals, agreement.
 
-    ``scores`` and ``labels`` are tables or paths; ``labels`` may also be a sequence.  Rows are matched by the column
-    ``on``; by default by ``id`` if both tables have it, otherwise by position.  ``label`` names the column of labels
+    ``scores`` and ``labels`` are tables or paths; ``labels`` may also be a sequence, or the name of a column of the
+    scores; without it, ``label`` or ``raters`` name such columns.  Rows are matched by the column ``on``; by default by
+    ``id`` if both tables have it, or the index of pandas, otherwise by position.  ``label`` names the column of labels
     (numbers or booleans; by default the only such column; a list is the labels of several people), ``raters`` columns
     with the labels of one person each, whose mean is the label.
 
@@ -111,6 +116,20 @@ def validate(
     texts = {"id", on or "id", cluster or "id"}  # read these as text, so that 007 differs from 7
     scores = read_table(scores, texts) if is_paths(scores) else scores
     left, unread = as_table(scores, on, [*metrics, *fixed, *keys], "scores")
+    if labels is None and label is None and not raters:
+        raise OptionError(Argument("labels"), ": name a file, a table or a column of the scores with the labels")
+    if isinstance(labels, str) and not Path(labels).exists():
+        if labels in left.column_names:
+            labels, label = None, labels
+        elif re.fullmatch(r"[\w ]+", labels):  # no path, pattern or address
+            raise UnknownNameError.of("file or column of labels", labels, left.column_names)
+    if labels is None:  # labels among the scores are those of their rows
+        own = [*raters, *([] if label is None else [label])]
+        for name in own:
+            if name not in left.column_names:
+                raise UnknownNameError.of("column", name, left.column_names)
+        labels, on = left.select(dict.fromkeys(own)).replace_schema_metadata(), None
+    keys = [name for name in (on, cluster) if name is not None]
     index = sorted(index_columns(left.schema))
     named = index[0] if are_ids(left, index) else ScoreMetadata.of_schema(left.schema).own_columns.get("id")
     labels = read_table(labels, {*texts, named or "id"}) if is_paths(labels, or_column=True) else labels
@@ -430,7 +449,8 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
         ``roc`` is the share of found positive labels over that of false alarms, ``precision-recall`` the precision over
         the share found, and ``calibration`` the share of positive labels over the mean score of ten equal parts of the
         rows, of metrics between 0 and 1.  Low scores of a metric for which lower is better count as high.  ``figure``
-        is one of Matplotlib, or a part of one; by default a new one.
+        is one of Matplotlib, or a part of one; by default a new one.  Points on the first two are the thresholds of the
+        decisions, crosses the cuts of promises.
 
         Raises ``OptionError`` for graded labels and for another kind, ``UnknownNameError`` for an unknown metric,
         ``InputError`` if there is no curve to draw, and ``MissingExtraError`` without the extra ``plot``.
@@ -444,16 +464,32 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
             if name not in self.metrics:
                 raise UnknownNameError.of("metric", name, list(self.metrics))
         found: dict[str, tuple[Any, ...]] = {}
+        points: dict[str, list[tuple[str, float, float]]] = {}
         for name in names[:MOST]:
             scores, truth, _ = labels.of_both(scored.column(name))
-            curve = _curve(kind, scores, truth >= self.positive, opposed=self.metrics[name].opposed)
-            found |= {} if curve is None else {label(name) + curve[0]: curve[1:]}
+            own = self.metrics[name]
+            curve = _curve(kind, scores, truth >= self.positive, opposed=own.opposed)
+            if curve is None:
+                continue
+            found[label(name) + curve[0]] = curve[1:]
+            if kind != "calibration":
+                cuts: dict[str, list[float | None]] = {
+                    "o": [own.decision.threshold],
+                    "X": [one.cut for one in own.thresholds.values()],
+                }
+                points[label(name) + curve[0]] = [
+                    (marker, *_point(kind, scores, truth >= self.positive, cut, opposed=own.opposed))
+                    for marker, every in cuts.items()
+                    for cut in every
+                    if cut is not None and not math.isnan(cut)
+                ]
         if not found:
             raise InputError(f"no metric has a curve of {kind}: it needs scores beside labels of both classes")
         axes = {"roc": ("false positive rate", "true positive rate"), "precision-recall": ("recall", "precision")}
         calibrated: dict[str, Any] = {"lines": {"axline": {"xy1": (0, 0), "slope": 1}}, "marker": "o"}
         picture = Curves(
             curves=found,
+            points=points,
             axis_names=axes.get(kind, ("mean score", "share of positive labels")),
             notes=left_out(names, "metrics"),
             **(calibrated if kind == "calibration" else {"marker": "", "steps": kind == "precision-recall"}),
@@ -461,13 +497,21 @@ class Validation(ShownMapping[MetricValidation], of="metrics"):
         return plotted(picture, figure)
 
     def records(self) -> Sequence[Mapping[str, Any]]:
-        """One row per metric: figures with their ``_low``, ``_high`` and ``_interval``, and those of the decision."""
+        """One row per metric: figures with their ``_low``, ``_high`` and ``_interval``, and those of the decision.
+
+        A promise adds ``precision_target``, ``_cut``, and ``_observed``, the cut where these rows reach the target.
+        """
         counts = ("n", "n_no_score", "better", "opposed")
         return [
             {"metric": name, **{key: getattr(metric, key) for key in counts}}
             | columns_of({figure: getattr(metric, figure) for figure in _ESTIMATES})
             | vars(metric.decision)
             | {f"{figure}_interval": getattr(metric, figure).interval for figure in _ESTIMATES}
+            | {
+                f"{promise}_{what}": getattr(found, what)
+                for promise, found in metric.thresholds.items()
+                for what in ("target", "cut", "observed")
+            }
             for name, metric in self.metrics.items()
         ]
 
@@ -509,6 +553,15 @@ def _curve(kind: str, scores: Floats, is_positive: Flags, *, opposed: bool) -> t
         return f" (AUC = {metrics.auc(false, true):.2f})", false, true
     precision, recall, _ = metrics.precision_recall_curve(is_positive, toward)
     return f" (AP = {metrics.average_precision_score(is_positive, toward):.2f})", recall, precision
+
+
+def _point(kind: str, scores: Floats, is_positive: Flags, cut: float, *, opposed: bool) -> tuple[float, float]:
+    """Where a cut is on a curve; beyond all scores its precision is 1."""
+    taken = scores <= cut if opposed else scores >= cut
+    recall = float(taken[is_positive].mean())
+    if kind == "roc":
+        return float(taken[~is_positive].mean()), recall
+    return recall, float(is_positive[taken].mean()) if taken.any() else 1.0
 
 
 def _figures_of(raters: Agreement) -> Iterator[tuple[str, int, str, Estimate]]:

@@ -54,6 +54,7 @@ def worst_rows(
         str | None, Help("The name of the run that is compared with the baseline, if one file has several systems.")
     ] = None,
     better: shared.Better = None,
+    columns: shared.Columns = None,
     allow_differences: shared.AllowDifferences = False,
 ) -> WorstRows:
     """The ``n`` rows with the worst scores of a metric, worst first, or those of each segment.
@@ -64,8 +65,8 @@ def worst_rows(
     drops, with the columns ``baseline``, ``score`` and ``change``; texts are those of ``scores``, and the
     ``baseline_answer`` that of the baseline, if it kept one.  ``answers``, a file or table with ids, or ``on``,
     adds question, reference, answer and contexts; it is read once, and only the selected rows are held in memory.
-    Without it, the rows have those of these texts that the scores kept, also under names that ``columns`` gave to a
-    frame of pandas or Arrow; other tables do not remember these.
+    Without it, the rows have those of these texts that the scores kept, also under names or paths that ``columns`` gave
+    to a frame of pandas or Arrow; other tables do not remember these: name them again with ``columns``.
     ``keep`` adds columns of yours, of the scores or the answers.  A unique pandas index with a name is the id where no
     column is.  Other scores without ids have the index of their frame if it tells rows apart, else the column ``row``,
     counted from 0; they meet the answers by the index, or by position.  Rows of equal scores are sorted by id; rows
@@ -88,17 +89,17 @@ def worst_rows(
     argument("best", best, Flag())
     argument("metric", metric, LimitedText(what="a name"))
     check_names(on=on, segment=segment, system=system, other=other)
-    columns = distinct(by, "by")
-    if segment is not None and not columns:
+    divided = distinct(by, "by")
+    if segment is not None and not divided:
         raise OptionError(Argument("segment"), " needs ", Argument("by"), ", the columns that define it")
     of, runs = None, list[ScoreTable]()
     if system is not None:
-        runs = [*two_runs(open_runs(scores, system), baseline, other)]
+        runs = [*two_runs(open_runs(scores, system, columns=columns), baseline, other)]
         of = (system, runs[1].name)
     elif baseline is None:
-        runs = [open_scores(scores)]
+        runs = [open_scores(scores, columns=columns)]
     else:
-        runs = open_runs({"baseline": baseline, "scores": scores})
+        runs = open_runs({"baseline": baseline, "scores": scores}, columns=columns)
     runs = with_row_ids(runs, on)
     runs = [run.with_texts(TEXTS) if answers is None else run for run in runs]
     of_both = ("question", "reference")  # an answer and its contexts are those of one run
@@ -109,7 +110,7 @@ def worst_rows(
     keep = distinct([*distinct(keep, "keep"), *kept])
     [metric] = shared_metrics(runs, [metric])
     is_lower = direction_of(metric, first_declared(runs), better or {}) == "lower"
-    loaded = [run.by_column([metric, *columns, *run.keys(on)]) for run in runs]
+    loaded = [run.by_column([metric, *divided, *run.keys(on)]) for run in runs]
     if len(loaded) == 1 and (key := on or loaded[0].id_column) is not None:
         loaded[0].check_distinct(key)
     check_settings(loaded, [metric], allow_differences)
@@ -125,11 +126,11 @@ def worst_rows(
         figures = {"baseline": before, "score": after, "change": values}
     if runs[0].is_numbered:
         ids = ids.cast(pa.int64())  # sorted as numbers
-    parts = _segments(columns, segment, column) if columns else [Segment(None, np.arange(len(values)))]
+    parts = _segments(divided, segment, column) if divided else [Segment(None, np.arange(len(values)))]
     names, places = _worst(values if is_lower == best else -values, ids, parts, n)
     table = {"id": ids.take(places)}
-    if columns and segment is None:
-        table |= {"segment": pa.array(names, pa.string()), **{name: column(name).take(places) for name in columns}}
+    if divided and segment is None:
+        table |= {"segment": pa.array(names, pa.string()), **{name: column(name).take(places) for name in divided}}
     table |= {name: pa.array(some).take(places) for name, some in figures.items()}
     for name in keep:
         holders = [at for at, run in enumerate(runs) if name in run.columns]

@@ -22,10 +22,10 @@ from fastmetrics.base.columns import is_column
 from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.notes import Figure, Note, said
-from fastmetrics.base.options import Choice, Cutoff, Flag, Level, Optional, argument, of_hint
+from fastmetrics.base.options import Choice, Cutoff, Flag, Level, Optional, argument, by_name, of_hint
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import MissingQueries, RowCounts, ScoreMetadata
-from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.shared_parameters import Help, also_named
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels import rankings as id_kernels
 from fastmetrics.kernels.rankings import Ids, all_ranked, in_rank_order
@@ -384,12 +384,18 @@ class Evaluation:
 
 
 def evaluated_ranking(
-    ranking: Any, qrels: Any, measures: str | Sequence[str], settings: Settings, threads: int
+    ranking: Any,
+    qrels: Any,
+    measures: str | Sequence[str],
+    settings: Settings,
+    threads: int,
+    columns: Mapping[str, str] | None = None,
 ) -> RankResult:
     """The result of one ranking in any form, or of its opened rows; ``settings`` are checked."""
-    rows = ranking if isinstance(ranking, Triples) else Triples(ranking, "score")
+    named = by_name("columns", columns, "names")
+    rows = ranking if isinstance(ranking, Triples) else Triples(ranking, "score", named=named)
     rows.drop_self = settings.drop_self
-    judged = judgements(qrels, settings.duplicates)
+    judged = judgements(qrels, settings.duplicates, columns)
     chosen = judged, parse_measures(measures), settings, rows.name
     try:
         (evaluation := Evaluation(*chosen)).run(rows.batches(), threads)
@@ -408,8 +414,12 @@ def evaluated_ranking(
 
 MEASURES = ("ndcg@10", "mrr", "recall@100")
 """The default measures."""
+RankingNames = Annotated[
+    Mapping[str, str] | None, Help("Your column names: query_id=topic,doc_id=passage,score=bm25,relevance=grade.")
+]
 
 
+@also_named(metrics="measures")
 def rank(
     rankings: Annotated[Any, Help("A ranking, several paths, or rankings by name in a dict.")],
     qrels: Annotated[Any, Help("The relevance judgements.")],
@@ -428,6 +438,7 @@ def rank(
             "ranking), or zero (score 0, as by trec_eval -c; the default for several)."
         ),
     ] = None,
+    columns: RankingNames = None,
     threads: shared.Threads = None,
     overwrite: shared.Overwrite = False,
 ) -> Any:
@@ -435,8 +446,8 @@ def rank(
 
     ``rankings`` and ``qrels`` are paths (TREC text, Parquet, Arrow, JSON lines, CSV, JSON dictionaries), tables, or
     dictionaries ``{query: {document: score or grade}}``, also ``{query: [documents]}``, best first.  Documents are
-    ranked by score descending, then by id descending, byte by byte.  ``measures`` have the names of trec_eval,
-    ir_measures or ranx.
+    ranked by score descending, then by id descending, byte by byte.  ``measures`` (also ``metrics=``) have the names of
+    trec_eval, ir_measures or ranx.  ``columns`` names those of tables: query_id, doc_id, score and relevance.
 
     Judged queries that one ranking lacks are left out of its means, as by trec_eval; of several rankings they score 0,
     so that none gains by failing.  They are counted either way.
@@ -462,10 +473,10 @@ def rank(
     for an invalid option, for no ranking and for two of one name, ``OutputError`` if the output cannot be written.
     Source: trec_eval 10.
     """
-    by_name = _several(rankings)
+    several = _several(rankings)
     if output is None:
         check_without_target(overwrite=overwrite)
-    single = by_name is None or len(by_name) == 1
+    single = several is None or len(several) == 1
     settings = Settings(
         float(argument("relevance_level", relevance_level, of_hint(Level))),
         argument("missing", missing, Optional(Choice("zero", "skip"))) or ("skip" if single else "zero"),
@@ -476,12 +487,12 @@ def rank(
     )
     workers = cores(threads)  # checked before any input is read
     place = None if output is None else table_target(output, [rankings, qrels], overwrite=overwrite)
-    judged = judgements(qrels, duplicates) if by_name is not None else qrels
+    judged = judgements(qrels, duplicates, columns) if several is not None else qrels
     results = {
-        name: evaluated_ranking(ranking, judged, measures, settings, workers)
-        for name, ranking in ({"": rankings} if by_name is None else by_name).items()
+        name: evaluated_ranking(ranking, judged, measures, settings, workers, columns)
+        for name, ranking in ({"": rankings} if several is None else several).items()
     }
-    result = RankReport(results) if by_name is not None else results[""]
+    result = RankReport(results) if several is not None else results[""]
     if place is not None:
         written = next(iter(results.values())) if single else result
         table, figures = written.per_query, written.to_dict()

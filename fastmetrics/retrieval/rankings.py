@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from fastmetrics.base.arrays import Flags, Floats, Ints, decoded, floats_of_arrow, is_list, numpy_values
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.errors import Argument, ColumnError, InputError
+from fastmetrics.base.options import by_name
 from fastmetrics.kernels import rankings as kernels
 from fastmetrics.kernels.rankings import Ids, in_rank_order, ranked_grades
 from fastmetrics.tables.rankings import Triples
@@ -371,14 +373,14 @@ class Judgements:
         return GradedRankings(frozen(np.zeros(0)), offsets(0 * places), grades, rankings.starts)
 
 
-def judgements(source: Any, duplicates: str = "error") -> Judgements:
-    """Read the judgements in ``source``: a path, a table or a dictionary.
+def judgements(source: Any, duplicates: str = "error", columns: Mapping[str, str] | None = None) -> Judgements:
+    """Read the judgements in ``source``: a path, a table, with ``columns`` as in ``rank``, or a dictionary.
 
     Raises ``InputError`` for a document judged twice for one query, unless ``duplicates`` is "first".
     """
     if isinstance(source, Judgements):
         return source
-    rows = Triples(source, "grade")
+    rows = Triples(source, "grade", named=by_name("columns", columns, "names"))
     batches = list(rows.batches())
     if not sum(batch.num_rows for batch in batches):
         raise InputError(f"{rows.name}: the file has no judgements")

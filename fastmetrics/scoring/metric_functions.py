@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.column_names import COLUMNS, listed
-from fastmetrics.base.columns import aligned_table, as_arrow, by_index, of_kinds
+from fastmetrics.base.columns import aligned_table, as_arrow, by_index, ids_of_series, of_kinds
 from fastmetrics.base.errors import UnknownNameError, warn_of
 from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.base.threads import cores
@@ -243,8 +243,9 @@ def anchors(answer: Any, contexts: Any, *, window: int = 30) -> pa.Table:
 
     Returns a table with one column ``anchors``: per row a list of ``{kind, text, start, stop, supported}``, where kind
     is number, date, time, weekday or claim, and ``answer[start:stop]`` is the text; null where answer or contexts are
-    missing.  A claim reads from the first word of its subject (of its verb, where a pronoun is the subject) to the last
-    word of its object, and may contain other anchors.  ``window`` is that of ``hallucination``.
+    missing; with the ``id`` of pandas series whose index tells rows apart.  A claim reads from the first word of its
+    subject (of its verb, where a pronoun is the subject) to the last word of its object, and may contain other anchors.
+    ``window`` is that of ``hallucination``.
 
     >>> import fastmetrics as fm
     >>> found = fm.scoring.anchors(["It opened in 1890."], [["The tower opened in 1889."]])
@@ -256,7 +257,7 @@ def anchors(answer: Any, contexts: Any, *, window: int = 30) -> pa.Table:
     options = REGISTRY["hallucination"].options({"window": window})
     columns = {"answer": answer, "contexts": contexts}
     pieces = [_anchors(batch, options, False) for batch in _batches(columns)]
-    return pa.table({"anchors": pa.chunked_array(pieces, pa.list_(ANCHOR))})
+    return _with_ids(columns, {"anchors": pa.chunked_array(pieces, pa.list_(ANCHOR))})
 
 
 def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Table:
@@ -264,7 +265,7 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
 
     The options are those of ``verdict``.  Returns the columns ``verdict`` (PASS, WARN or FAIL), ``hallucination``,
     ``answer_relevance``, ``keyword_completeness`` and ``unsupported`` (as in ``anchors``); null where an input is
-    missing.
+    missing; and the ``id`` of pandas series whose index tells rows apart.
 
     >>> import fastmetrics as fm
     >>> contexts = [["The tower opened in 1889."]]
@@ -283,7 +284,14 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
     pieces["verdict"] = [in_words(values) for values in scored.values("verdict")]
     pieces["unsupported"] = [_anchors(batch, complete, True) for batch in _batches(columns)]
     kinds = [pa.string(), pa.float64(), pa.float64(), pa.float64(), pa.list_(ANCHOR)]
-    return pa.table({name: pa.chunked_array(pieces[name], kind) for name, kind in zip(pieces, kinds, strict=True)})
+    found = {name: pa.chunked_array(pieces[name], kind) for name, kind in zip(pieces, kinds, strict=True)}
+    return _with_ids(columns, found)
+
+
+def _with_ids(columns: Mapping[str, Any], found: Mapping[str, Any]) -> pa.Table:
+    """What was found for the rows of some columns, behind the ids of pandas series."""
+    ids = ids_of_series(*columns.values())
+    return pa.table({**({} if ids is None else {"id": ids}), **found})
 
 
 _BEHIND_A_VERDICT = ("verdict", "hallucination", "answer_relevance", "keyword_completeness")

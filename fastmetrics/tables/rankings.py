@@ -9,10 +9,11 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from fastmetrics.base.arrays import check, numpy_values, well_formed
 from fastmetrics.base.columns import open_frame
-from fastmetrics.base.errors import ColumnError, FileFormatError, quoted, shown
+from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, UnknownNameError, quoted, shown
 from fastmetrics.base.limits import RANKINGS, RankingSizes, ReadSizes
 from fastmetrics.base.threads import cores
 from fastmetrics.kernels import byte_search as kernels
@@ -62,10 +63,21 @@ def is_text(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class RankingColumns:
-    """The columns of a table or file, called ``name`` in messages; ``kind`` is "score" of a ranking, or "grade"."""
+    """The columns of a table or file, called ``name`` in messages; ``kind`` is "score" of a ranking, or "grade".
+
+    ``named`` are the user's names of them, ``{"query_id": yours}``.
+    """
 
     name: str
     kind: str
+    named: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise ``UnknownNameError`` for a name of no column of rankings and judgements."""
+        known = [name for names in NAMES.values() for name in names]
+        for name in self.named:
+            if canonical(name) not in known:
+                raise UnknownNameError.of("column", name, [names[0] for names in NAMES.values()])
 
     def columns_among(self, names: Sequence[str]) -> list[str]:
         """The columns of query, document and value among ``names``; of two columns, judgements have no value.
@@ -73,6 +85,7 @@ class RankingColumns:
         Raises ``ColumnError`` if one is missing.
         """
         present = {canonical(name): name for name in reversed(names)}
+        present |= {canonical(name): own for name, own in self.named.items() if own in names}
         chosen: list[str] = []
         for what in ("query", "doc", self.kind):
             matches = [present[name] for name in NAMES[what] if name in present]
@@ -80,13 +93,15 @@ class RankingColumns:
                 break
             if not matches:
                 usual = " or ".join(NAMES[what])
-                raise ColumnError(f"{self.name}: no column {usual} among {quoted(names)}; rename yours to one of these")
+                none = f"{self.name}: no column {usual} among {quoted(names)}; name yours with "
+                raise ColumnError(none, Argument("columns", {NAMES[what][0]: ...}))
             chosen.append(matches[0])
         return chosen
 
     def are_among(self, names: Iterable[Any]) -> bool:
         """Whether these are names of the columns of a table, rather than queries."""
-        present = {canonical(str(name)) for name in names}
+        names = [str(name) for name in names]
+        present = {canonical(name) for name in [*names, *(name for name, own in self.named.items() if own in names)]}
         return all(present & set(NAMES[what]) for what in ("query", "doc"))
 
     def checked(self, batch: pa.RecordBatch, row: int) -> pa.RecordBatch:
@@ -459,7 +474,9 @@ class Triples:
     [{'query': ['q1', 'q1'], 'doc': ['d1', 'd2'], 'value': [0.5, 1.5]}]
     """
 
-    def __init__(self, source: Any, kind: str, sizes: RankingSizes = RANKINGS) -> None:
+    def __init__(
+        self, source: Any, kind: str, sizes: RankingSizes = RANKINGS, named: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.sizes = sizes
         self.drop_self = False
         """Whether rows whose document has the id of the query are left out."""
@@ -468,10 +485,10 @@ class Triples:
         if isinstance(source, str | Path):
             files = ranking_files(source)
             self.name = files[0].shown if len(files) == 1 else shown_address(as_local(source))
-            each = [(RankingColumns(file.shown, kind), file) for file in files]
+            each = [(RankingColumns(file.shown, kind, named), file) for file in files]
             self._parts = [(columns, partial(_file_rows, file, sizes, columns)) for columns, file in each]
         else:
-            columns = RankingColumns(self.name, kind)
+            columns = RankingColumns(self.name, kind, named)
             table = _table(source, columns)
             self._parts = [(columns, lambda: iter(table.to_batches(sizes.rows)))]
 
@@ -540,7 +557,7 @@ def _read_table(source: FileSource, columns: RankingColumns) -> Batches:
     except ColumnError as error:
         if file.format != "jsonl":
             raise
-        raise ColumnError(f"{error}; or expected {{query: {{document: {columns.kind}}}}}") from None
+        raise ColumnError(error.message, f"; or expected {{query: {{document: {columns.kind}}}}}") from None
     selection = source.select(dict(zip(chosen, ("id", "id", "any"), strict=False)))
     if file.format == "parquet" and is_text(selection.schema.field(chosen[0]).type):
         selection = selection.widen(chosen[0], _CODED)  # each query id occurs in many rows

@@ -20,7 +20,7 @@ import threadpoolctl
 
 from fastmetrics.base.arrays import check, is_list, numpy_values, plain_column, plain_table
 from fastmetrics.base.column_names import resolve
-from fastmetrics.base.columns import as_arrow, fits, is_column
+from fastmetrics.base.columns import as_arrow, fits, ids_in_index, is_column
 from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, UnknownNameError
 from fastmetrics.base.limits import WHOLE
 from fastmetrics.tables.addresses import as_local, shown_address
@@ -340,8 +340,9 @@ def open_vectors(
         table = whole_table(opened, kinds if text_column is None else {text_column: "text", **kinds})
         name = described = f"{name}: column {chosen!r}"
     vectors = Vectors.of_column(table[chosen], described)
-    ids_and_texts = (None if own is None else table[own].combine_chunks() for own in (id_column, text_column))
-    return OpenedVectors(vectors, next(ids_and_texts), name, texts=next(ids_and_texts))
+    own_ids, own_texts = (None if own is None else table[own].combine_chunks() for own in (id_column, text_column))
+    own_ids = ids_in_index(source) if own_ids is None and ids else own_ids
+    return OpenedVectors(vectors, own_ids, name, texts=own_texts)
 
 
 def _text_column(names: Sequence[str], vectors: str, texts: str | bool) -> str | None:

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -296,5 +297,28 @@ def test_unreadable_rows_are_a_finding_and_the_others_are_checked(tmp_path):
     assert first.examples[0][1].startswith("line 2, column 'question': expected a string, got the number 5")
     faults = {one.check: (one.rows, one.examples) for one in found.findings[1:] if one.rows}
     assert faults == {"no answer": (1, [((1,), "Who?")]), "empty contexts": (1, [((1,), "Who?")])}
-    assert "for example (rows from 0)" in str(found)
+    assert "for example (ids)" in str(found)
     assert fm.logs.check_dataset({"id": ["x"], "contexts": [[]]}).findings[1].examples == [((0,), "x")]
+
+
+@pytest.mark.parametrize("kind", ["index", "column"])
+def test_results_of_rows_say_their_ids(kind):
+    """Pairs, topics, the cache and examples of faults: the ids of a column, or of a named index."""
+    vectors = [[1.0, 0.0], [0.0, 1.0], [0.99, 0.1], [0.0, 2.0]]
+    rows = {"вопрос": ["a?", "b?", "a ?", "c?"], "answer": ["x", "", "y", "z"], "question_embedding": vectors}
+    index = pd.Index(["k1", "k2", "k3", "k4"], name="код")
+    log, own = pd.DataFrame(rows, index=index), {"question": "вопрос"}
+    if kind == "column":
+        log, own = log.reset_index(), {**own, "id": "код"}
+    topics = fm.logs.topic_coverage(log, topics=2, columns=own).to_rows().to_pydict()
+    assert topics == {"row": [0, 1, 2, 3], "id": [*index], "question": rows["вопрос"], "topic": [0, 1, 0, 1]}
+    cache = fm.logs.cache_hit_rate(log, columns=own).to_arrow().to_pydict()
+    assert (cache["id"], cache["stored_id"]) == ([*index], [None, "k1", "k1", "k2"])
+    assert cache["stored_question"] == [None, "a?", "a?", "b?"]
+    found = fm.logs.check_dataset(log, columns=own)
+    [empty] = [one for one in found.findings if one.check == "no answer"]
+    assert (empty.examples[0][0], empty.ids) == ((1,), [["k2"]])
+    assert "k2: " in str(found)
+    if kind == "index":
+        pairs = fm.vectors.duplicates(log, near=0.99, text="вопрос").table.to_pydict()
+        assert (pairs["id"], pairs["other_id"], pairs["other_text"]) == (["k2", "k1"], ["k4", "k3"], ["c?", "a ?"])

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.limits import SIZES
 from tests.reference import usage as reference
 from tests.support.program import jsonl, program
@@ -341,3 +342,11 @@ def test_turns_order_a_session_before_its_times():
     assert fm.logs.context_preservation(log).context_preservation == 0.5
     del log["turn"]
     assert fm.logs.context_preservation(log).context_preservation == 0.0
+
+
+def test_a_cost_under_its_own_name_adds_up():
+    log = {"session_id": [1, 1, 2], "руб": [0.5, 0.25, 2.0]}
+    found = fm.logs.sessions(log, columns={"cost": "руб"}).to_arrow().to_pydict()
+    assert found == {"id": [1, 2], "turns": [2.0, 1.0], "cost": [0.75, 2.0]}
+    with pytest.raises(ColumnError, match="session_id"):
+        fm.logs.sessions({"руб": [1.0]}, columns={"cost": "руб"})

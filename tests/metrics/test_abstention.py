@@ -14,7 +14,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 import fastmetrics as fm
 from fastmetrics.base.limits import SIZES
-from fastmetrics.metrics.abstention import ABOUT, PARTIAL
+from fastmetrics.metrics.abstention import ABOUT, DOUBTED, NEGATED, OF_WORK, PARTIAL
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.text import statements
 from fastmetrics.text.lexicons import lexicon
@@ -30,6 +30,7 @@ ABBREVIATIONS = lexicon("abbreviations")
 
 PIECES = [
     *("I don't know", "i do not know", "unfortunately", "The context does not mention it", "no answer", "не знаю"),
+    *("I'm not sure", "не уверен", "It is 5", "не указано в", "is not mentioned in the book", "though"),
     *("Информация отсутствует", "but", "However", "однако", "or", "или", "sorry", "Paris was built in 1889 by him"),
     *("[1]", "[2, 3]", "[x]", "[ 1]", "Dr", "J", "e.g", "1", "12", "2024", "0123456789", "3.5", "он", "Это", "ул"),
     *(".", ".", ".", "!", "?", "...", "…", "。", "\n", "\n\n", "\n- ", "\n1. ", "\n  * ", '"', "'", "”", ")", "("),
@@ -74,7 +75,8 @@ def test_any_answers(answers):
 )
 def test_any_phrases(answers, phrases):
     words = lexicon("contrast"), lexicon("filler"), ABBREVIATIONS
-    refuser = plain.Refusing(phrases, *words, about=ABOUT, partial=PARTIAL)
+    patterns = {"about": ABOUT, "partial": PARTIAL, "doubted": DOUBTED, "of_work": OF_WORK, "negated": NEGATED}
+    refuser = plain.Refusing(phrases, *words, **patterns)
     assert fm.abstained(answers, phrases=phrases).tolist() == [refuser.abstained(answer) for answer in answers]
 
 

@@ -96,8 +96,12 @@ class Refusing:
         *,
         about: re.Pattern[str],
         partial: re.Pattern[str],
+        doubted: re.Pattern[str],
+        of_work: re.Pattern[str],
+        negated: re.Pattern[str],
     ) -> None:
         self.about, self.partial = about, partial
+        self.doubted, self.of_work, self.negated = doubted, of_work, negated
         self.phrases = {sequence for pattern in phrases for sequence in expand(pattern)}
         self.longest = max(map(len, self.phrases), default=0)
         self.contrast = set(contrast)
@@ -110,6 +114,8 @@ class Refusing:
         words_of_sentence = words(sentence)
         if " ".join(words_of_sentence) in self.whole:
             return True
+        if self.tells_more(sentence):
+            return False
         matches = [
             (k, k + size)
             for k in range(len(words_of_sentence))
@@ -130,6 +136,21 @@ class Refusing:
         if any(word in BUT for word in words_of_sentence[end:]) and names_after_but(sentence):
             return False
         return not buts or len(words_of_sentence) - buts[0] - 1 < 4
+
+    def tells_more(self, sentence: str) -> bool:
+        """Whether a sentence has an answer that it doubts, or tells what a book or film does not mention."""
+        if self.is_filler(sentence):
+            return False
+        work = self.of_work.search(sentence)
+        if work:
+            return not self.about.search(sentence[work.end() :].lower())
+        doubted = self.doubted.search(sentence)
+        if doubted:
+            verbs = "is|was|may be|might be|could be|would be"
+            before = re.sub(rf"\b(answers? ({verbs})|ответ)\b", "", doubted["said"].lower())
+            blank = not re.search(r"\w", doubted["said"])
+            return not (blank or self.about.search(before) or self.negated.search(before))
+        return False
 
     def is_filler(self, sentence: str) -> bool:
         """Whether a sentence holds a phrase of those that answer nothing."""

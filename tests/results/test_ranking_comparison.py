@@ -6,10 +6,13 @@ import inspect
 import json
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.stats import ttest_rel
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.results.summary import summarize
 from fastmetrics.retrieval.measures import measure
@@ -233,3 +236,27 @@ def test_profile_accepts_no_relevant(table):
     assert list(fm.scoring.profile("in.jsonl", metrics="mrr", no_relevant="zero").metrics) == ["reciprocal_rank"]
     done = program("profile", "in.jsonl", "-m", "mrr", "--no-relevant", "undefined", "--json")
     assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, dict])
+def test_tables_under_their_own_names(kind):
+    names = {"query_id": "запрос", "doc_id": "документ", "score": "балл", "relevance": "оценка"}
+    rows = {"запрос": ["a", "a", "b"], "документ": [1, 2, 3], "балл": [1.0, 2.0, 3.0]}
+    judged = kind({"запрос": ["a", "b"], "документ": [1, 3], "оценка": [1, 2]})
+    assert fm.rank(kind(rows), judged, metrics="mrr", columns=names).mean == {"mrr": 0.75}
+    runs = {"old": kind(rows), "new": kind({**rows, "балл": [2.0, 1.0, 3.0]})}
+    assert fm.results.compare_rankings(runs, judged, metrics="mrr", columns=names)["mrr"].delta == 0.25
+    with pytest.raises(ColumnError, match="name yours with columns="):
+        fm.rank(kind(rows), judged)
+    with pytest.raises(UnknownNameError, match="unknown column 'passages'"):
+        fm.rank(kind(rows), judged, columns={"passages": "документ"})
+
+
+@pytest.mark.parametrize(("changed", "unlike"), [(4, False), (6, True), (9, False)])
+def test_an_interval_that_does_not_agree_with_p_is_noted(changed, unlike):
+    old = {"id": list(range(40)), "token_f1": [0.2] * 40}
+    new = old | {"token_f1": [0.2 + 0.05 * (n % 3 + 1) * (n < changed) for n in range(40)]}
+    found = fm.compare({"old": old, "new": new})
+    assert ((found["token_f1"].low > 0) != (found["token_f1"].p <= 0.05)) is unlike
+    said = [note for note in found.notes if getattr(note, "id", "") == "disagree"]
+    assert [str(note)[:32] for note in said] == ["token_f1: the interval and p disa"[:32]] * unlike

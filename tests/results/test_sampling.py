@@ -6,11 +6,14 @@ import math
 from collections import Counter
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import ColumnError, InputError
 from tests.support.judge_server import judge_server
 from tests.support.program import program
 
@@ -78,6 +81,7 @@ def test_the_seed_alone_decides_whatever_holds_the_rows(tmp_path):
     chunked = pa.concat_tables([shuffled.slice(at, 170) for at in range(0, N, 170)])
     for rows in (shuffled, chunked, tmp_path / "rows.parquet", shuffled.to_pandas(), shuffled.to_pydict()):
         found = drawn(rows, seed=3)
+        found = pa.Table.from_pandas(found) if isinstance(found, pd.DataFrame) else found
         for name in ("id", "judge_x_inclusion", "judge_x_sample"):
             assert found[name].to_pylist() == expected[name].to_pylist()
     assert drawn(seed=4)["id"].to_pylist() != expected["id"].to_pylist()
@@ -208,3 +212,49 @@ def test_a_score_that_is_highest_in_the_middle_is_predicted():
     middle = 1 - 4 * (np.array(sample["token_f1"]) - 0.5) ** 2
     found = np.array(fm.with_sample(rows, sample.append_column("judge_x", pa.array(middle)))["judge_x_predicted"])
     assert abs(found - (1 - 4 * (cheap - 0.5) ** 2)).max() < 0.1
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "csv"])
+@pytest.mark.parametrize("words", [("да", "нет"), (True, False)])
+def test_a_sheet_of_ids_and_scores_is_joined_with_its_sample(kind, words, tmp_path):
+    """In any order and under its own name; what comes back is of the kind that went in."""
+    frame = pd.DataFrame({"cheap": [n * 7 % 11 / 10 for n in range(100)]}, index=pd.Index(range(500, 600), name="nr"))
+
+    def csv(one):
+        one.rename_axis("id").to_csv(path := tmp_path / f"{len(one)}.csv")
+        return path
+
+    def arrow(one):
+        return pa.Table.from_pandas(one.reset_index(), preserve_index=False)
+
+    make = {
+        "pandas": lambda one: one,
+        "polars": lambda one: pl.DataFrame(one.reset_index()),
+        "arrow": arrow,
+        "csv": csv,
+    }
+    table, on = make[kind](frame), "nr" if kind in ("polars", "arrow") else None
+    drawn = fm.sample(table, budget=30, for_="dear", using="cheap", on=on)
+    assert type(drawn) is (pa.Table if kind == "csv" else type(table))
+    ids = [int(one) for one in (drawn.index if kind == "pandas" else drawn[on or "id"].to_numpy())]
+    values = [words[int(frame["cheap"][one] < 0.5)] for one in ids]
+    sheet = pd.DataFrame({"opinion": values}, index=pd.Index(ids, name="nr"))
+    whole = fm.with_sample(table, make[kind](sheet[::-1]), drawn=drawn, on=on)
+    assert type(whole) is type(drawn)
+    direct = fm.with_sample(table, drawn.assign(dear=values) if kind == "pandas" else with_column(drawn, values), on=on)
+    means = [fm.summarize(one, metrics="dear")["dear"].mean for one in (whole, direct)]
+    assert means[0] == means[1] == pytest.approx((frame["cheap"] >= 0.5).mean(), abs=0.2)
+    if kind == "pandas":
+        assert whole.index.equals(frame.index)
+        none = whole.assign(dear=whole["dear"].where(whole["dear"].isna(), 0.0))
+        assert fm.compare({"a": whole, "b": none}, metrics="dear")["dear"].delta == pytest.approx(-means[0])
+        with pytest.raises(InputError, match="'7' was not drawn"):
+            fm.with_sample(table, sheet.rename({ids[0]: 7}), drawn=drawn)
+        with pytest.raises(ColumnError, match="needs it in drawn="):
+            fm.with_sample(table, sheet)
+
+
+def with_column(drawn, values):
+    if isinstance(drawn, pa.Table):
+        return drawn.append_column("dear", pa.array(values))
+    return drawn.with_columns(pl.Series("dear", values))

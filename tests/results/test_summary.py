@@ -526,3 +526,18 @@ def test_the_report_names_labels_and_their_statistics(tmp_path):
     page = (tmp_path / "r.html").read_text("utf-8")
     for label, flat in (("Avg F1", "token_f1.mean"), ("IDK+Cit Count", "idk_citations.sum")):
         assert f"<bdi>{label}</bdi></th><td><bdi>{flat}</bdi></td>" in page
+
+
+@pytest.mark.parametrize("kind", ["table", "file"])
+def test_metrics_choose_what_is_summarised(kind, tmp_path):
+    rows = {"answer": ["a b", "```x", None], "reference": ["a", "b", "c"]}
+    scores = fm.score(rows, "token_f1,exact_match,corpus_bleu,json_match", output=tmp_path / "scores.parquet")
+    scores = tmp_path / "scores.parquet" if kind == "file" else fm.score(rows, "token_f1,exact_match,corpus_bleu")
+    whole, chosen = fm.summarize(scores), fm.summarize(scores, "corpus_bleu,token_f1")
+    assert list(chosen) == ["token_f1"]
+    assert list(chosen.corpus) == ["corpus_bleu"]
+    assert {name: whole.figures[name] for name in chosen.figures} == chosen.figures
+    assert not any("json_match" in note for note in chosen.notes)
+    assert next(iter(fm.summarize(scores, metrics=["exact_match"]).figures)) == "exact_match.mean"
+    with pytest.raises(UnknownNameError, match="did you mean 'token_f1'"):
+        fm.summarize(scores, "tokn_f1")

@@ -23,11 +23,13 @@ from sklearn import metrics as sk
 from typer.testing import CliRunner
 
 import fastmetrics as fm
+from fastmetrics.base.errors import OptionError, UnknownNameError
 from fastmetrics.cli.commands import load
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.results.summary import summarize
 from fastmetrics.results.validate import validate
 from fastmetrics.stats.association import associate
+from fastmetrics.stats.promises import CutPromises
 from fastmetrics.stats.raters import ALPHAS, KAPPAS, cohen_kappa, krippendorff_alpha
 from tests.support.program import jsonl
 
@@ -529,3 +531,31 @@ def test_the_columns_about_a_judges_calls_are_no_metrics():
     judged |= {f"judge_x_{what}": [5, 6, 7, 9] for what in ("prompt_tokens", "completion_tokens", "latency_ms")}
     assert list(validate(judged, [0, 1, 0, 1])) == ["judge_x"]
     assert list(validate(judged, [0, 1, 0, 1], metrics=["judge_x_latency_ms"])) == ["judge_x_latency_ms"]
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, dict, pa.table])
+def test_labels_may_be_a_column_of_the_scores(kind):
+    rows = {"id": [1, 1, 2, 3], "token_f1": [0.1, 0.4, 0.35, 0.8], "эксперт": ["нет", "нет", "да", "да"]}
+    scores = kind(rows)
+    apart = validate(kind({"token_f1": rows["token_f1"]}), [False, False, True, True])
+    found = [validate(scores, "эксперт"), validate(scores, label="эксперт"), apart]
+    assert [one["token_f1"].auc.value for one in found] == [0.75] * 3
+    assert list(found[0]) == ["token_f1"]
+    with pytest.raises(UnknownNameError, match="did you mean 'эксперт'"):
+        validate(scores, "эксперд")
+    with pytest.raises(OptionError, match="labels"):
+        validate(scores)
+
+
+def test_cuts_of_promises_are_columns_and_points():
+    scores, labels = [n / 100 for n in range(100)], [n > 40 for n in range(100)]
+    found = validate({"token_f1": scores}, labels, promises=CutPromises(precision=0.9))
+    [row] = found.to_pandas().to_dict("records")
+    threshold = found["token_f1"].thresholds["precision"]
+    told = (row["precision_target"], row["precision_cut"], row["precision_observed"])
+    assert told == (0.9, threshold.cut, threshold.observed)
+    axes = found.plot(kind="precision-recall")
+    at = [line.get_data() for line in axes.lines if line.get_marker() in ("o", "X")]
+    cuts = found["token_f1"].decision.threshold, threshold.cut
+    taken = [[n > 40 for n in range(100) if n / 100 >= cut] for cut in cuts]
+    assert [(float(x[0]), float(y[0])) for x, y in at] == [(sum(some) / 59, sum(some) / len(some)) for some in taken]

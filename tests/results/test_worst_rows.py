@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
+from fastmetrics.base.errors import UnknownNameError
 from tests.reporting.test_report import data_of
 from tests.support.program import program
 
@@ -463,3 +466,22 @@ def test_answers_without_texts_under_known_names_are_refused():
         worst_rows(scores, "token_f1", answers={"frage": ["a?", "b?"]})
     kept = worst_rows(scores, "token_f1", answers={"frage": ["a?", "b?"]}, keep="frage")
     assert kept["frage"].to_pylist() == ["b?", "a?"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "dict"])
+def test_paths_and_names_of_texts_are_known_or_named_again(kind):
+    """pandas and Arrow remember them; every other kind is told again."""
+    own = {"id": "meta.nr", "answer": "model.out[0].text", "reference": "gold"}
+    said = [{"out": [{"text": text}]} for text in ("in Paris", "Rome", "7")]
+    table = {"model": said, "gold": ["Paris", "Rome", "8"], "meta": [{"nr": one} for one in ("x", "y", "z")]}
+    make = {"pandas": pd.DataFrame, "arrow": pa.table, "polars": pl.DataFrame, "dict": dict}[kind]
+    scored = fm.with_scores(make(table), "token_f1", columns=own)
+    named = None if kind in ("pandas", "arrow") else own
+    assert fm.worst_rows(scored, "token_f1", n=2, columns=named).table.to_pydict() == {
+        "id": ["z", "x"],
+        "token_f1": [0.0, 2 / 3],
+        "reference": ["8", "Paris"],
+        "answer": ["7", "in Paris"],
+    }
+    with pytest.raises(UnknownNameError, match="unknown column 'antwort'"):
+        fm.worst_rows(scored, "token_f1", columns={"antwort": "gold"})
