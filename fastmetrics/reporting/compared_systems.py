@@ -245,14 +245,15 @@ class PageComparison:
 
     @property
     def rankings(self) -> Iterator[tuple[str, int, Mapping[str, tuple[float, str, bool]]]]:
-        """For each metric its rows, and of each system the mean, letters, and whether it shares one with the best.
+        """For each metric but equal ones its rows, and of each system the mean, letters, and whether it shares one with
+        the best.
 
         Two systems share a letter where their difference has no verdict.
         """
         whole, scored = self._whole, {one.metric for one in self._some}
         apart = {(one.metric, frozenset((one.baseline, one.other))) for one in whole if self.found.verdict(one) != "–"}
         for ranking in self.found.rankings:
-            if ranking.metric in scored:
+            if ranking.metric in scored and ranking.metric not in self.equal:
                 order = ranking.systems
                 pairs = [[(ranking.metric, frozenset((one, other))) in apart for other in order] for one in order]
                 letters = compact_letters(len(order), lambda a, b: pairs[a][b])  # noqa: B023

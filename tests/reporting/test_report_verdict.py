@@ -100,6 +100,9 @@ def test_equal_runs_are_said_to_be_equal(tmp_path):
     assert headline(page) == f"new against run 1: {equal}"
     differences = page[page.index('id="differences"') :].partition("</table>")[0]
     assert re.findall('"row" title="(.*?)"', differences) == ["token_f1"]
+    page = page_of({"a": OLD, "b": lower, "c": lower}, tmp_path, overwrite=True)
+    ranked = page[page.index('<table class="ranked') :].partition("</table>")[0]
+    assert re.findall('"row" title="(.*?)"', ranked) == ["token_f1"]
 
 
 def test_runs_without_a_direction_have_no_headline_metric(tmp_path):
