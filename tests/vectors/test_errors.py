@@ -143,6 +143,8 @@ ERRORS = [
     ("search: a table twice", lambda: fm.search(f"{DATABASE}?table=t", ROWS, table="t"), OptionError, "table"),
     ("search: settings of no index", lambda: fm.search(DATABASE, ROWS, table="t", exact=True, pgvector="ef_search=9"),
      OptionError, "exact"),
+    ("search: settings that are SQL", lambda: fm.search(DATABASE, ROWS, table="t", pgvector="ef_search=1;drop"),
+     OptionError, "pgvector", "ef_search=1;drop"),
     # embedders
     ("embedder: raises", lambda: fm.Embedder(failing).embed(["a", "bb"]), InputError, "failing", "RuntimeError", "bb"),
     ("embedder: raises at once", lambda: fm.Embedder(lambda texts: {}["x"]), InputError, "KeyError"),

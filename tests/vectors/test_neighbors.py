@@ -146,6 +146,7 @@ def test_search_reaches_the_requested_recall(method):
     index, truth = Index.build(corpus, method=method), nearest(corpus).ids
     rough, fine = (index.search(corpus, exclude=np.arange(3000), recall=share) for share in (0.5, 0.99))
     assert 0.5 <= rough.recall < 0.99 <= fine.recall
+    assert nearest(corpus, method=method, recall=0.5).recall == rough.recall
     for found in (rough, fine):
         assert found.recall == pytest.approx(recall(found.ids, truth), abs=0.02)
         assert found.recall_sample == 1000
