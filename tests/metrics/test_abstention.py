@@ -14,7 +14,6 @@ from sklearn.metrics import precision_recall_fscore_support
 
 import fastmetrics as fm
 from fastmetrics.base.limits import SIZES
-from fastmetrics.metrics.abstention import ABOUT, DOUBTED, NEGATED, OF_WORK, PARTIAL
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.text import statements
 from fastmetrics.text.lexicons import lexicon
@@ -75,8 +74,7 @@ def test_any_answers(answers):
 )
 def test_any_phrases(answers, phrases):
     words = lexicon("contrast"), lexicon("filler"), ABBREVIATIONS
-    patterns = {"about": ABOUT, "partial": PARTIAL, "doubted": DOUBTED, "of_work": OF_WORK, "negated": NEGATED}
-    refuser = plain.Refusing(phrases, *words, **patterns)
+    refuser = plain.Refusing(phrases, *words)
     assert fm.abstained(answers, phrases=phrases).tolist() == [refuser.abstained(answer) for answer in answers]
 
 

@@ -11,6 +11,34 @@ MARK = r"\[[0-9][0-9, ]*\]"
 TAIL = re.compile(rf"(?:[^\S\n]*[.!?…。！？]|[{re.escape(CLOSERS)}]|[^\S\n]*{MARK})*")
 BUT = ("but", "however", "но", "однако")
 NEW_LINE = re.compile(r"[^\S\n]*(?:\n|\Z|[-*•] |[0-9]{1,3}[.)] )")
+ABOUT = re.compile(
+    r"\b(?:contexts?|passages?|documents?|texts?|articles?|sources?|information|snippets?|excerpts?|results?|answers?"
+    r"|questions?|knowledge|materials?|documentation|provided|given|mention\w*|instructions?|example|note|hmm+|well|ok|okay|sure|hello|hi|yes|no|let|ai"
+    r"|model|assistant|контекст\w*|документ\w*|текст\w*|стать\w*|источник\w*|информаци\w*|материал\w*|базе|данн\w+|ответ\w*|вопрос\w*|да|нет|ну|хм"
+    r"|пример|модель)\b"
+)
+PARTIAL = re.compile(
+    r"\b(?:exactly|precisely|for sure|for certain|certain|when|where|who|why|how|which|how (?:many|much|long|old|far)"
+    r"|the (?:exact|precise) \w+|точно|наверняка|когда|где|кто|почему|как|сколько)\W*\Z",
+    re.IGNORECASE,
+)
+DOUBTED = re.compile(
+    r"^(?!\W*(?:I|We|My|As|Я|Мы)\b(?!\W+(?:think|believe|guess|suppose|assume|думаю|полагаю|считаю)\b))(?P<said>.*)"
+    r"\b(?:but|though|although|но|хотя)\W+(?:(?:I|we)\W*(?:am|m|are|re)\W+(?:not\W+(?:\w+\W+){0,2}(?:sure|certain)"
+    r"|unsure|uncertain)|(?:(?:я|мы)\W+)?(?:\w+\W+)?не\W+(?:\w+\W+)?уверен[аы]?)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+NEGATED = re.compile(r"\b(?:not?|n['’]t|cannot|nothing|не|нет)\b|n['’]t\b")
+OF_WORK = re.compile(
+    r"(?:\b(?:not|never)|n['’]t)\s+(?:\w+ly\s+)?(?:mentioned|specified|stated)\s+(?:in|throughout|by|during|at|on|until)\b"
+    r"|\bне\s+(?:упомина\w+|указ\w+|назван\w*|сообща\w+|уточня\w+)\s+(?:в|во|на|до|при)\b",
+    re.IGNORECASE,
+)
+OF_WORK = re.compile(
+    r"(?:\b(?:not|never)|n['’]t)\s+(?:\w+ly\s+)?(?:mentioned|specified|stated)\s+(?:in|throughout|by|during|at|on|until)\b"
+    r"|\bне\s+(?:упомина\w+|указ\w+|назван\w*|сообща\w+|уточня\w+)\s+(?:в|во|на|до|при)\b",
+    re.IGNORECASE,
+)
 
 
 def statements(text: str, abbreviations: Sequence[str]) -> list[str]:
@@ -93,15 +121,7 @@ class Refusing:
         filler: Sequence[str],
         abbreviations: Sequence[str],
         whole: Sequence[str] = (),
-        *,
-        about: re.Pattern[str],
-        partial: re.Pattern[str],
-        doubted: re.Pattern[str],
-        of_work: re.Pattern[str],
-        negated: re.Pattern[str],
     ) -> None:
-        self.about, self.partial = about, partial
-        self.doubted, self.of_work, self.negated = doubted, of_work, negated
         self.phrases = {sequence for pattern in phrases for sequence in expand(pattern)}
         self.longest = max(map(len, self.phrases), default=0)
         self.contrast = set(contrast)
@@ -141,15 +161,15 @@ class Refusing:
         """Whether a sentence has an answer that it doubts, or tells what a book or film does not mention."""
         if self.is_filler(sentence):
             return False
-        work = self.of_work.search(sentence)
+        work = OF_WORK.search(sentence)
         if work:
-            return not self.about.search(sentence[work.end() :].lower())
-        doubted = self.doubted.search(sentence)
+            return not ABOUT.search(sentence[work.end() :].lower())
+        doubted = DOUBTED.search(sentence)
         if doubted:
             verbs = "is|was|may be|might be|could be|would be"
             before = re.sub(rf"\b(answers? ({verbs})|ответ)\b", "", doubted["said"].lower())
             blank = not re.search(r"\w", doubted["said"])
-            return not (blank or self.about.search(before) or self.negated.search(before))
+            return not (blank or ABOUT.search(before) or NEGATED.search(before))
         return False
 
     def is_filler(self, sentence: str) -> bool:
@@ -162,7 +182,7 @@ class Refusing:
         ends = re.search(r"[.!…]\W*\Z", sentence)
         speaks = first is not None and first[1] in ("I", "We", "My", "As", "Я", "Мы")
         return bool(first and ends and ends.start() > first.start(1) and not speaks) and not (
-            self.is_filler(sentence) or self.about.search(" ".join(words(sentence)))
+            self.is_filler(sentence) or ABOUT.search(" ".join(words(sentence)))
         )
 
     def abstained(self, answer: str | None) -> float | None:
@@ -180,7 +200,7 @@ class Refusing:
         before += 9 * any(map(self.answers, sentences[:first]))
         later = [text for text, itself in zip(sentences, idk, strict=True) if not itself]
         later = later[first:]
-        open_ = [place for place, text in enumerate(sentences) if idk[place] and self.partial.search(text)]
+        open_ = [place for place, text in enumerate(sentences) if idk[place] and PARTIAL.search(text)]
         rest = (
             [text for text, itself in list(zip(sentences, idk, strict=True))[open_[0] :] if not itself] if open_ else []
         )

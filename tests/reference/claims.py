@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.reference.abstention import expand
+from tests.reference.abstention import Refusing
 from tests.reference.marks import Word, entries, marks, word_list
 from tests.reference.text import words
 from tests.reference.values import is_mark, supported, values
@@ -21,8 +21,8 @@ PERSONS = word_list("persons")
 ANAPHORS = word_list("anaphors")
 ABBREVIATIONS = word_list("abbreviations")
 APART = word_list("apart")
-COURTESIES = {sequence for pattern in entries("courtesy") for sequence in expand(pattern)}
-LONGEST = max(map(len, COURTESIES))
+LISTS = *map(entries, ("contrast", "filler", "abbreviations")), entries("abstain_whole")
+COURTESIES, REFUSALS = (Refusing(entries(name), *LISTS) for name in ("courtesy", "abstain"))
 
 SUFFIXES = ("ing", "ied", "ies", "ed", "es", "ly", "s", "e", "y")
 ENDINGS = set("аеёиоуыэюяйьмхв")
@@ -83,14 +83,14 @@ def parted(gap: str) -> bool:
     return re.search(r"[,:;()\[\]«»“”\"]", gap) is not None
 
 
-def courteous(tokens: list[Word]) -> set[int]:
-    """The verbs of courtesies."""
+def verbs_in(tokens: list[Word], of: Refusing) -> set[int]:
+    """The verbs in phrases of a list."""
     low = [word.low for word in tokens]
     return {
         k
         for first in range(len(low))
-        for stop in range(first + 1, min(first + LONGEST, len(low)) + 1)
-        if tuple(low[first:stop]) in COURTESIES
+        for stop in range(first + 1, min(first + of.longest, len(low)) + 1)
+        if tuple(low[first:stop]) in of.phrases
         for k in range(first, stop)
         if is_verb(low[k])
     }
@@ -132,10 +132,10 @@ def subject_start(tokens: list[Word], first: int, last: int) -> int:
     return max([first, *(k for k in range(first + 1, last) if parted(tokens[k].before))])
 
 
-def clauses(tokens: list[Word]) -> Iterator[Clause]:
-    """The clauses that assert something."""
+def clauses(tokens: list[Word], abstains: bool) -> Iterator[Clause]:
+    """The clauses that assert something; an "I don't know" of an answer that abstains does not."""
     subject: list[int] = []
-    polite = courteous(tokens)
+    polite = verbs_in(tokens, COURTESIES) | (verbs_in(tokens, REFUSALS) if abstains else set())
     for begin, end in sentences(tokens):
         hedges = {k for k in range(begin, end) if tokens[k].low in HEDGES or k in polite}
         names = {k for k in range(begin, end) if is_name(tokens[k]) and (k not in polite or tokens[k].low in PERSONS)}
@@ -175,10 +175,10 @@ Claim = tuple[list[int], list[int], tuple[int, int], tuple[int, int]]
 clause."""
 
 
-def triples(tokens: list[Word], used: set[int]) -> list[Claim]:
+def triples(tokens: list[Word], used: set[int], abstains: bool = False) -> list[Claim]:
     """Every clause with a subject and an object as one claim."""
     claims: list[Claim] = []
-    for clause in clauses(tokens):
+    for clause in clauses(tokens, abstains):
         objects = [k for k in clause.objects if k not in used]
         if not clause.objects:
             objects = spoken(tokens, clause.verbs, used)
@@ -233,7 +233,7 @@ def anchors(
             if not anchors_of_answer[-1][3]:
                 wrong.append(value[3])
     stems = [[stem(word) for word in words(context)] for context in contexts]
-    for subject, objects, (first, last), (begin, stop) in triples(tokens, used):
+    for subject, objects, (first, last), (begin, stop) in triples(tokens, used, REFUSALS.abstained(answer) == 1):
         ends, targets = ({stem(tokens[k].low) for k in side} for side in (subject, objects))
         holds = triple_holds(ends, targets, stems, window, share)
         holds &= not any(begin <= k < stop and (k == begin or tokens[k - 1].low not in APART) for k in wrong)

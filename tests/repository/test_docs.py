@@ -166,6 +166,7 @@ def test_the_first_commands_of_pages_run_after_those_of_the_readme(
         done = program(*shlex.split(line)[1:])
         assert (done.code, done.err) == (int("gate" in line), ""), line
     exec(blocks(read("docs/logs.md"), "python")[0], {})
+    exec(blocks(section("docs/retrieval.md", "Evaluating rankings"), "python")[0], {"fm": fm})
 
 
 def test_the_rag_system_of_its_page_is_evaluated(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

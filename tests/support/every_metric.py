@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from fastmetrics.metrics.abstention import ABOUT, DOUBTED, NEGATED, OF_WORK, PARTIAL, PHRASES
+from fastmetrics.metrics.abstention import PHRASES
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.scoring.metric_functions import callable_of
 from fastmetrics.text.lexicons import lexicon
@@ -53,11 +53,6 @@ def refusing() -> Refusing:
         lexicon("filler"),
         lexicon("abbreviations"),
         lexicon("abstain_whole"),
-        about=ABOUT,
-        partial=PARTIAL,
-        doubted=DOUBTED,
-        of_work=OF_WORK,
-        negated=NEGATED,
     )
 
 
