@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fastmetrics.base.conversations import LastTurn
-from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownColumnError, UnknownNameError
 from fastmetrics.base.paths import Names, spelled
 from fastmetrics.base.presets import Preset, presets, recognised
 from fastmetrics.base.token_counts import COUNTS, aliases, counts_beside
@@ -36,6 +36,13 @@ SECONDS = "latency_s"
 """The name of the column of latencies in ``columns`` if it holds seconds, whatever its own name."""
 
 
+_UNIT = re.compile(
+    r"[\s(\[,/](?:(?P<s>s|secs?|seconds?|sek|sekunden?|с|сек|секунд[аы]?)"
+    r"|ms|msecs?|millis|milliseconds?|millisekunden?|мс|миллисекунд[аы]?)\.?[\])]?$"
+)
+"""The unit at the end of a header that people wrote."""
+
+
 def milliseconds_in(name: str, columns: Mapping[str, str] | None = None, others: Iterable[str] = ()) -> float | None:
     """The milliseconds in a unit of a column of latencies; None if nothing says what it is.
 
@@ -43,15 +50,19 @@ def milliseconds_in(name: str, columns: Mapping[str, str] | None = None, others:
 
     >>> milliseconds_in("duration"), milliseconds_in("metrics.latency_ms"), milliseconds_in("latency")
     (1000.0, 1.0, None)
+    >>> milliseconds_in("Dauer (s)"), milliseconds_in("Время, мс"), milliseconds_in("Antwortzeit in Sekunden")
+    (1000.0, 1.0, 1000.0)
     >>> milliseconds_in("latency", {"latency_s": "latency"}), milliseconds_in("latency", {"latency_ms": "latency"})
     (1000.0, 1.0)
     >>> milliseconds_in("latency", others=["session_id", "release", "environment", "bookmarked", "latency"])
     1000.0
     """
     last = name.lower().rpartition(".")[2].strip('"')
-    if SECONDS in (columns or {}) or last == "duration" or last.endswith(("_s", "_sec", "_seconds")):
+    unit = _UNIT.search(name.lower().strip('"'))
+    in_seconds = last == "duration" or last.endswith(("_s", "_sec", "_seconds")) or (unit and unit["s"])
+    if SECONDS in (columns or {}) or in_seconds:
         return 1000.0
-    if last.endswith("_ms") or "latency_ms" in (columns or {}):
+    if last.endswith("_ms") or unit or "latency_ms" in (columns or {}):
         return 1.0
     tool = recognised({*others})
     return 1000.0 if tool is not None and tool.paths.get(SECONDS) == name else None
@@ -272,10 +283,10 @@ def _explicit_columns(names: Names, columns: Mapping[str, str] | None, schema: s
             if canonical in names and name in COLUMNS:
                 right = Argument("columns", {name: canonical})
                 raise UnknownNameError(Argument("columns", {canonical: name}), " is reversed: expected ", right)
-            raise UnknownNameError.of("column", canonical, COLUMNS)
+            raise UnknownNameError.of("column", canonical, [*COLUMNS, SECONDS])
         if name not in names:
             nearest = names.unknown(name) if names else f"no column {name!r}"
-            raise ColumnError(Argument("columns", {canonical: name}), ": ", nearest)
+            raise UnknownColumnError(Argument("columns", {canonical: name}), ": ", nearest)
         mapping[canonical] = name
     return mapping
 

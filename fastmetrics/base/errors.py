@@ -5,6 +5,7 @@
     FastmetricsError                 base of all; its text is ready to show to a user
     ├── InputError  (ValueError)     data that cannot be scored: names column, row and what was expected
     │   ├── ColumnError              a column is missing, doubled by aliases, or of the wrong type
+    │   │   └── UnknownColumnError   a column that the caller named is not there; also an UnknownNameError
     │   └── FileFormatError          a file is truncated, malformed, of an unknown format, or not readable
     ├── UnknownNameError (ValueError) a metric, column, option or measure nobody knows; suggests the nearest
     ├── OptionError (ValueError)     an option has a value that it cannot take
@@ -181,6 +182,10 @@ class UnknownNameError(FastmetricsError, ValueError):
         return cls(f"unknown {kind} {shown(name)}; {suggestion(name, choices, first, aliases, listing)}")
 
 
+class UnknownColumnError(ColumnError, UnknownNameError):
+    """A table lacks a column that the caller named."""
+
+
 class OptionError(FastmetricsError, ValueError):
     """An option has an invalid value."""
 
@@ -340,6 +345,17 @@ def suggestion(
     if near:
         return f"did you mean {either(near)}?"
     return listing or f"known: {some(names, FEW) or 'none'}"
+
+
+def near_or_all(name: str, columns: Iterable[str]) -> str:
+    """What is said beside a column that a table lacks: the nearest ones, or all that there are.
+
+    >>> near_or_all("langauge", ["id", "language"]), near_or_all("x", ["id", "language"])
+    ("did you mean 'language'?", 'there are id, language')
+    """
+    names = list(dict.fromkeys(columns))
+    near = nearest(name, names)
+    return f"did you mean {either(near)}?" if near else f"there are {some(names, FEW) or 'none'}"
 
 
 # Text as it may be shown: no character that hides or turns round what stands beside it.

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from fastmetrics.base.arrays import Flags, Floats, Ints
-from fastmetrics.base.column_names import roles
+from fastmetrics.base.column_names import is_system, roles
 from fastmetrics.base.errors import FileFormatError, some
 from fastmetrics.base.notes import Note
 
@@ -298,6 +298,8 @@ class MissingQueries:
 # A run writes them as one JSON object, into or beside its output; a table of scores in memory has them in its schema.
 
 
+RANKING = "ranking"
+"""The column of the values of several rankings that names the ranking of each query."""
 METADATA = b"fastmetrics"
 """The key of the schema metadata that contains the information about scores as JSON."""
 
@@ -476,9 +478,16 @@ class ScoreMetadata:
     def roles(self, names: Sequence[str]) -> dict[str, list[str]]:
         """The columns that tell rows apart (:func:`~fastmetrics.base.column_names.roles`), a named id first."""
         found, own = roles(names), self.own_columns.get("id")
+        if self.missing_by_ranking is not None:
+            found["setting"] += [name for name in names if name == RANKING]
         if own is None or own not in names:
             return found
         return {**found, "id": [own, *(name for name in found["id"] if name != own)]}
+
+    def system_of(self, names: Sequence[str]) -> str | None:
+        """The column that names the system of each row, or the ranking of each query; None without one."""
+        is_own = self.missing_by_ranking is not None
+        return next((name for name in names if is_system(name) or (is_own and name == RANKING)), None)
 
     def settings_of(self, score: str) -> Mapping[str, Any]:
         """The metric and options of a score, or the rubric and model of a judged column; empty if unknown."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fastmetrics.base.errors import FastmetricsError, OptionError
+from fastmetrics.cli.commands import load
 from fastmetrics.cli.options import (
     Arguments,
     AsJson,
@@ -26,10 +27,10 @@ from fastmetrics.cli.options import (
     picture_place,
     split,
 )
-from fastmetrics.cli.terminal import ResultOfCheck, code_of, echo
+from fastmetrics.cli.terminal import ResultOfCheck, code_of, echo, message_with_options
 from fastmetrics.fitting.fit import fit
 from fastmetrics.results.compare import compare
-from fastmetrics.results.gate import gate, junit_of_error
+from fastmetrics.results.gate import Gate, UncheckedGate, gate
 from fastmetrics.results.main_metric import main_of_project
 from fastmetrics.results.power import power
 from fastmetrics.results.ranking_comparison import compare_rankings
@@ -113,9 +114,8 @@ def gate_command(
     plugin: Plugins = None,
 ) -> Any:
     """The exit code is 0 if all rules are met, 1 if one is broken, 6 if only rows are too few to tell."""
-    if not (arguments.get("require") or arguments["rules"]):
-        raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
-    if [json, markdown, junit].count("-") > 1:
+    printed = {"as_json": json == "-", "as_markdown": markdown == "-", "as_junit": junit == "-"}
+    if sum(printed.values()) > 1:
         raise OptionError("choose one of --json -, --markdown - and --junit -")
     inputs = [scores, arguments["rules"], arguments["baseline"]]
     files = {".json": json, ".md": markdown, ".xml": junit}
@@ -124,21 +124,24 @@ def gate_command(
         for suffix, path in files.items()
         if path not in (None, "-")
     }
+    verdict: Gate | UncheckedGate
+    failed: FastmetricsError | None = None
     try:
+        if not (arguments.get("require") or arguments["rules"]):
+            raise OptionError("no rule given; add --require 'token_f1.mean >= 0.6' or --rules FILE")
         verdict = arguments.call(gate)
-    except FastmetricsError as error:
-        if junit == "-":
-            echo(junit_of_error(scores, error), nl=False)
-        elif ".xml" in places:
-            places[".xml"].write(junit_of_error(scores, error))
-        raise
+    except FastmetricsError as error:  # files of the last check would be taken for those of this one
+        verdict, failed = UncheckedGate(scores, message_with_options(error, load("gate"))), error
     write = {".json": verdict.to_json, ".md": verdict.to_markdown, ".xml": verdict.to_junit}
     for suffix, place in places.items():
         place.write(write[suffix]().rstrip("\n") + "\n")
-    if junit == "-":
-        echo(verdict.to_junit(), nl=False)
-        return ResultOfCheck(None, code_of(verdict))
-    return ResultOfCheck(verdict, code_of(verdict), {"as_json": json == "-", "as_markdown": markdown == "-"})
+    if failed is not None or junit == "-":
+        for text in (form() for form, is_printed in zip(write.values(), printed.values(), strict=True) if is_printed):
+            echo(text.rstrip("\n"))
+    if failed is not None:
+        raise failed
+    assert isinstance(verdict, Gate)
+    return ResultOfCheck(None if junit == "-" else verdict, code_of(verdict), printed)
 
 
 def power_command(

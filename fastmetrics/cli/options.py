@@ -381,7 +381,7 @@ class Arguments(dict[str, Any]):
             having = [other for other, names in ways.items() if name in names]
             default = self._defaults.get(name, inspect.Parameter.empty)
             if having and way not in having and value != default and default is not inspect.Parameter.empty:
-                raise OptionError(Argument(name), f" goes with {' or '.join(having)}")
+                raise OptionError(Argument(name), f" goes with {' or '.join(filter(None, having))}")
 
 
 def flat(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -39,6 +39,7 @@ from fastmetrics.base.errors import (
     OptionError,
     OutputError,
     ServiceError,
+    UnknownNameError,
     either,
     nearest,
 )
@@ -271,5 +272,5 @@ def main() -> None:
 
 
 def _code(error: FastmetricsError) -> int:
-    codes = ((InputError, 3), (OutputError, 4), (MissingExtraError, 5), (ServiceError, 7))
+    codes = ((UnknownNameError, 2), (InputError, 3), (OutputError, 4), (MissingExtraError, 5), (ServiceError, 7))
     return next((code for kind, code in codes if isinstance(error, kind)), 2)

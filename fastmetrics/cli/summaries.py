@@ -116,6 +116,8 @@ def summarize_command(
     --worst shows rows; with a baseline, those with the largest losses.
     """
     way = ways.chosen(arguments)
+    if not way and arguments["system"] is not None:
+        way = "--side-by-side"
     arguments.check_of(way, _OPTIONS)
     if way not in _OF_SEVERAL and len(scores) > 1:
         raise OptionError(f"{way} shows one run, not {len(scores)}; --side-by-side and --primary show several")
@@ -123,7 +125,9 @@ def summarize_command(
         _show_worst(arguments, scores[0], ways.worst or "")
         return None
     picture = picture_place(plot, scores)
-    data = {"runs" if way in ("--primary", "--side-by-side") else "scores": scores if way in _OF_SEVERAL else scores[0]}
+    data: dict[str, Any] = {"scores": scores if way in _OF_SEVERAL else scores[0]}
+    if way in ("--primary", "--side-by-side"):
+        data = {"runs": scores if way == "--primary" else named_runs(scores, None, arguments["system"])}
     result = arguments.call(_WAYS[way], **data)
     draw(picture, result)
     return result

@@ -120,9 +120,9 @@ def message_with_options(error: FastmetricsError, command: Callable[..., Any]) -
 
 def _option(argument: Argument, options: Mapping[str, str]) -> str:
     """An argument as an option: ``--threads 0``, ``--columns answer=...``, ``--overwrite``."""
-    option = options.get(argument.name)
-    if option is None:
-        return argument.otherwise or str(argument)
+    if argument.name not in options and argument.otherwise:
+        return argument.otherwise
+    option = options.get(argument.name, f"--{argument.name.replace('_', '-')}")  # of another command
     if not argument.has_value or argument.value is True:
         return option
     if isinstance(argument.value, Mapping):

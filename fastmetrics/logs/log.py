@@ -26,7 +26,7 @@ from fastmetrics.base.arrays import (
 )
 from fastmetrics.base.column_names import COLUMNS, resolve
 from fastmetrics.base.columns import as_array, check_type, ids_in_index
-from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
+from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownColumnError, UnknownNameError
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.base.threads import ordered
 from fastmetrics.metrics.abstention import PHRASES, abstained, refusals_in
@@ -276,9 +276,9 @@ def open_log(
 
 
 def check_named(argument: str, name: str, names: Sequence[str]) -> None:
-    """Raise ``ColumnError`` for a column that an argument names and a table has not."""
+    """Raise ``UnknownColumnError`` for a column that an argument names and a table has not."""
     if name not in names:
-        raise ColumnError(Argument(argument, name), ": ", UnknownNameError.of("column", name, names).message)
+        raise UnknownColumnError(Argument(argument, name), ": ", UnknownNameError.of("column", name, names).message)
 
 
 def _missing(name: str, present: Sequence[str]) -> ColumnError:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import COLUMNS, is_id, kept_columns, resolve
-from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownNameError, quoted
+from fastmetrics.base.errors import Argument, ColumnError, OptionError, UnknownColumnError, quoted
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.options import Choice, LimitedText, Optional, Whole, argument
 from fastmetrics.base.progress import Progress
@@ -289,7 +289,7 @@ def plan_answering(
     copied = kept if keep is None else list(dict.fromkeys([*ids, resolved["question"], *kept]))
     for name in copied:
         if name not in names:
-            raise ColumnError(str(UnknownNameError.of("column", name, names)))
+            raise UnknownColumnError.of("column", name, names)
         if name in maker.output_types:
             raise ColumnError(
                 f"the kept column {name!r} has the name of an output column; rename it, or remove it from ",

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import kept_columns, listed, resolve
-from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError, quoted
+from fastmetrics.base.errors import Argument, ColumnError, UnknownColumnError, quoted
 from fastmetrics.base.progress import Progress
 from fastmetrics.base.public_names import __version__
 from fastmetrics.base.score_metadata import ScoreMetadata
@@ -149,7 +149,7 @@ def _maker(
     )
     for name in (*chosen.values(), *copied):
         if name not in names:
-            raise ColumnError(str(UnknownNameError.of("column", name, names)))
+            raise UnknownColumnError.of("column", name, names)
     texts = {f"{name}{SUFFIX}": column for name, column in chosen.items()}
     taken_names = [name for name in texts if name in copied]
     if taken_names:

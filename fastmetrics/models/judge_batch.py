@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import plain
 from fastmetrics.base.column_names import COLUMNS, copied_columns, fitting_names, named_columns, passed_over, resolve
-from fastmetrics.base.errors import Argument, ColumnError, ServiceError, UnknownNameError, quoted
+from fastmetrics.base.errors import Argument, ColumnError, ServiceError, UnknownColumnError, quoted
 from fastmetrics.base.options import Choice, Flag, Whole, argument
 from fastmetrics.base.paths import Names
 from fastmetrics.base.public_names import __version__
@@ -601,6 +601,6 @@ def _lacking(rubric: Rubric, used: Mapping[str, str]) -> Iterator[str]:
 def _check_kept(keep: Sequence[str], names: Sequence[str], axes: Sequence[str]) -> None:
     for name in keep:
         if name not in names:
-            raise ColumnError(str(UnknownNameError.of("column", name, names)))
+            raise UnknownColumnError.of("column", name, names)
         if any(name == axis or name.startswith(f"{axis}_") for axis in axes) and not tells_sample(name):
             raise ColumnError(f"the kept column {name!r} has the name of an output column; rename it")

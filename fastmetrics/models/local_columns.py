@@ -15,7 +15,7 @@ import pyarrow as pa
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import kept_columns, resolve
 from fastmetrics.base.display import row_count
-from fastmetrics.base.errors import Argument, ColumnError, UnknownNameError
+from fastmetrics.base.errors import Argument, ColumnError, UnknownColumnError, UnknownNameError
 from fastmetrics.base.options import Choice, Whole, argument
 from fastmetrics.base.progress import Progress
 from fastmetrics.base.public_names import __version__
@@ -274,13 +274,16 @@ def _maker(
     for name, yours in reads.items():
         if yours not in names:
             unknown = UnknownNameError.of("column", yours, names)
-            raise ColumnError(f"{model.kind}: {unknown}; set its name with ", Argument("columns", {name: ...}))
+            kind = UnknownColumnError if name in (columns or {}) else ColumnError
+            raise kind(f"{model.kind}: {unknown}; set its name with ", Argument("columns", {name: ...}))
     copied = [name for name in names if name not in model.outputs]
     if keep is not None:
         copied = list(dict.fromkeys([*filter(None, [resolved.get("id")]), *kept_columns(keep, names)]))
     for name in copied:
-        if name not in names or name in model.outputs:
-            raise ColumnError(f"cannot keep the column {name!r}: the table lacks it, or a new column has its name")
+        if name not in names:
+            raise UnknownColumnError.of("column", name, names)
+        if name in model.outputs:
+            raise ColumnError(f"cannot keep the column {name!r}: a new column has its name")
     maker = LocalMaker(model, reads, copied)
     source.select(maker.columns)  # all at once: a reader in memory can be read only once
     return maker

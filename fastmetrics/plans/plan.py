@@ -12,6 +12,7 @@ from typing import Any
 from fastmetrics.base import specs
 from fastmetrics.base.column_names import (
     COLUMNS,
+    SECONDS,
     adds_up,
     check_rivals,
     copied_columns,
@@ -274,6 +275,12 @@ class Plan:
     def used(self) -> dict[str, str]:
         """The canonical columns that a score needs, and the user's name of each."""
         return _used(self.scores, self.columns)
+
+    @property
+    def used_as(self) -> dict[str, str]:
+        """The same with latencies in seconds as ``latency_s``, by which ``columns`` names them."""
+        in_seconds = self.latency_unit == 1000
+        return {SECONDS if name == "latency_ms" and in_seconds else name: of for name, of in self.used.items()}
 
     @cached_property
     def kinds(self) -> dict[str, str]:

@@ -19,7 +19,6 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from fastmetrics.base.column_names import SECONDS
 from fastmetrics.base.errors import FileFormatError
 from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.base.public_names import PACKAGE, __version__
@@ -194,10 +193,7 @@ def signature(planned: Plan) -> ScoreMetadata:
         version=__version__,
         unicode=unicodedata.unidata_version,
         scores={score.name: _settings(score) for score in planned.scores},
-        columns={
-            SECONDS if (name, planned.latency_unit) == ("latency_ms", 1000) else name: of
-            for name, of in planned.used.items()
-        },
+        columns=planned.used_as,
         named=planned.named or None,
         passed_over=planned.passed_over or None,
         keep=planned.keep,

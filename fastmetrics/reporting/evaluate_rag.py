@@ -27,6 +27,7 @@ from fastmetrics.base.errors import (
     MissingExtraError,
     OptionError,
     OutputError,
+    UnknownColumnError,
     quoted,
 )
 from fastmetrics.base.options import MOST, Choice, Flag, Neighbours, Whole, argument
@@ -210,7 +211,8 @@ class RagChunks:
         for option, column in {"id": settings.id, "text": settings.text, "vector": vector}.items():
             if column is not None and column not in source.names:
                 unknown = f"{name}: no column {column!r}, only {quoted(source.names)}; name that of the chunks with "
-                raise ColumnError(unknown, Argument(option))
+                kind = ColumnError if column == getattr(ChunkSettings, option) else UnknownColumnError
+                raise kind(unknown, Argument(option))
         schema = source.select(dict.fromkeys(source.names, "any")).schema
         check_type(f"{name}: ", settings.text, "text", schema.field(settings.text).type)
         if vector is None and any(holds_vectors(column.type) for column in schema):

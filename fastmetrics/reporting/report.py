@@ -20,7 +20,7 @@ from fastmetrics.reporting.page import rendered
 from fastmetrics.reporting.report_content import SECTIONS, ReportContent, report_content
 from fastmetrics.reporting.report_options import ReportOptions
 from fastmetrics.reporting.row_files import MARK
-from fastmetrics.results.opening_scores import are_several
+from fastmetrics.results.opening_scores import are_several, open_scores
 from fastmetrics.tables.addresses import as_local, shown_address
 from fastmetrics.tables.outputs import folder_target, page_target, whole_folder
 
@@ -141,6 +141,9 @@ def report(
         place = folder_target(output, inputs, MARK, overwrite=overwrite)
     else:
         place = page_target(output, inputs, ".html", overwrite=overwrite)
+    one = scores[0] if isinstance(scores, list | tuple) and len(scores) == 1 else scores
+    if system is None and isinstance(one, str | Path) and (own := open_scores(one).systems) is not None:
+        system, scores = own[0], one
     options = ReportOptions(
         baseline,
         texts,
@@ -163,7 +166,7 @@ def report(
         expected,
         skip_unreadable,
     )
-    runs_of_scores = scores if system is not None or are_several(scores) else [scores]
+    runs_of_scores = scores if options.system is not None or are_several(scores) else [scores]
 
     def page(content: ReportContent) -> str:
         words = words_of(language, SECTIONS)

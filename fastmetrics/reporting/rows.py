@@ -306,6 +306,9 @@ def joined_runs(runs: Sequence[ScoreTable]) -> ScoreTable | None:
         for name in set(joined.scores) & set(run.scores):
             if not np.array_equal(joined.values(name), run.values(name)[partner], equal_nan=True):
                 return None
+        answers = {one.metadata.own_columns.get("answer") for one in (joined, run)} - {None}
+        if len(answers) > 1:  # two columns of one file
+            return None
         files = [(one.metadata.inputs or {}).get("digest") for one in (runs[0], run)]
         shared = set(joined.scores) & set(run.scores) or "answer" in texts[0].keys() & texts[1].keys()
         if not shared and (files[0] is None or files[0] != files[1]):

@@ -13,7 +13,15 @@ import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Flags, Floats, Ints, Uint64s, is_text, narrowest, rounded
 from fastmetrics.base.columns import codes_of
-from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    InputError,
+    OptionError,
+    UnknownColumnError,
+    near_or_all,
+    nearest,
+)
 from fastmetrics.base.notes import Note
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.results.questions import RepeatedRun, ScoreStates, repeated_run
@@ -227,8 +235,9 @@ class AlignedScores:
             return table.column(name).take(pa.array(rows, mask=rows < 0))
         holders = [at for at, run in enumerate(self.runs) if name in run.columns]
         if not holders:
-            columns = ", ".join(dict.fromkeys(column for run in self.runs for column in run.columns))
-            raise ColumnError(f"no run has the column {name!r}; keep it when scoring; the columns are {columns}")
+            columns = list(dict.fromkeys(column for run in self.runs for column in run.columns))
+            advice = "" if nearest(name, columns) else "; keep it when scoring"
+            raise UnknownColumnError(f"no run has the column {name!r}{advice}; {near_or_all(name, columns)}")
         values = self._placed(holders[0], name)
         for at in holders[1:]:
             if values.null_count == 0:

@@ -21,6 +21,7 @@ from fastmetrics.plans.stored_metadata import Stored
 from fastmetrics.results.aligned_scores import units_of
 from fastmetrics.results.heat_maps import HeatMap, heat_map, heat_picture, scale_of
 from fastmetrics.results.opening_scores import open_scores
+from fastmetrics.results.pooled_sums import pooled_systems
 from fastmetrics.results.quantities import Method, Scores
 from fastmetrics.results.row_groups import (
     FEW_ROWS,
@@ -159,10 +160,10 @@ def summarize_by(
     argument("bootstrap", bootstrap, Whole(1, 10_000_000))
     argument("seed", seed, Seed)
     cores(threads)
-    run, columns = open_scores(scores), distinct(by, "by")
+    columns, flagged, chosen = distinct(by, "by"), distinct(flags, "flags"), listed(metrics, "metrics")
+    run = open_scores(scores, asked=[*chosen, *flagged])
     beside = [*columns, *([cluster] if cluster else [])]
-    flagged = distinct(flags, "flags")
-    names = shared_metrics([run], listed(metrics, "metrics"), beside=beside, flags=flagged)
+    names = shared_metrics([run], chosen, beside=beside, flags=flagged)
     names = names if metrics else [name for name in names if name not in beside]
     loaded = run.by_column([*names, *beside, *belonging(run.columns), *run.keys()]).with_flags(flagged)
     units = replace(units_of(loaded), cluster=cluster)
@@ -183,5 +184,10 @@ def summarize_by(
         estimated += scores[id(units)].notes(name, [run.name])
     ways = directions(names, run.declared, {})
     return IntervalSummary(
-        run.name, means, ways, confidence, cluster, [*estimated, *units.repeat_notes, *units.infinite_notes]
+        run.name,
+        means,
+        ways,
+        confidence,
+        cluster,
+        [*estimated, *pooled_systems(run, columns), *units.repeat_notes, *units.infinite_notes],
     )

@@ -17,7 +17,7 @@ from fastmetrics.base.column_names import COLUMNS, distinct
 from fastmetrics.base.columns import as_array
 from fastmetrics.base.display import Grid, Shown, lines_of, number, row_count
 from fastmetrics.base.drawing import Cells, Matrices, Picture, Plotted
-from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError, some
+from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownColumnError, UnknownNameError, some
 from fastmetrics.base.notes import Figure, Note, interval_notes, said
 from fastmetrics.base.options import Real, argument
 from fastmetrics.base.shared_parameters import Help
@@ -167,7 +167,7 @@ def label_columns(names: Sequence[str], predicted: str | None = None, expected: 
     """
     for name in (predicted, expected):
         if name is not None and name not in names:
-            raise ColumnError(names.unknown(name) if hasattr(names, "unknown") else f"no column {name!r}")
+            raise UnknownColumnError(names.unknown(name) if hasattr(names, "unknown") else f"no column {name!r}")
     answers, references = ((column, *COLUMNS[column].aliases) for column in ("answer", "reference"))
     found = expected or _first(names, EXPECTED)
     stated = predicted or _first(names, PREDICTED)
@@ -327,7 +327,8 @@ def classification(
     stated, found = label_columns(names, predicted, expected)
     for name in (*columns, *([cluster] if cluster else [])):
         if name not in names:
-            raise ColumnError(f"{'cluster' if name == cluster else 'by'}: {UnknownNameError.of('column', name, names)}")
+            of = "cluster" if name == cluster else "by"
+            raise UnknownColumnError(f"{of}: {UnknownNameError.of('column', name, names)}")
     used = list(dict.fromkeys([stated, found, *columns, *([cluster] if cluster else [])]))
     rows = table.read(used) if source is None else whole_table(source, dict.fromkeys(used, "any"))
     sides = _both_kinds(rows.column(found), rows.column(stated))

@@ -234,13 +234,13 @@ def compare(
     if cluster is not None and not set(how.tests) <= _OF_CLUSTERS:
         raise OptionError(Argument("cluster", cluster), " needs the tests fisher or t")
     argument("correction", correction, Choice(*CORRECTIONS))
-    opened = open_runs(runs, system)
+    flagged, chosen_metrics = distinct(flags, "flags"), listed(metrics, "metrics")
+    opened = open_runs(runs, system, asked=[*chosen_metrics, *flagged, *([main] if main else [])])
     first_run = run_named(opened, baseline, "baseline")
     opened.sort(key=lambda run: run is not first_run)
     groupings = _groupings(by)
     beside = [name for grouping in groupings for name in grouping] + ([cluster] if cluster else [])
-    flagged = distinct(flags, "flags")
-    names = shared_metrics(opened, listed(metrics, "metrics"), counted=True, beside=[*beside, on], flags=flagged)
+    names = shared_metrics(opened, chosen_metrics, counted=True, beside=[*beside, on], flags=flagged)
     names = names if metrics else [name for name in names if name not in (*beside, on)]
     counted = [name for name in names if name not in opened[0].scores]
     columns = [counts_column(name) if name in counted else name for name in names]

@@ -20,6 +20,9 @@ from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, hea
 from fastmetrics.results.row_groups import FEW_ROWS, few_rows_note, worst_first
 from fastmetrics.stats.significance import least_p
 
+_SEGMENTS = 2
+"""The segments that a headline names."""
+
 # The figures of one metric of two systems over one segment, and the ranking of several systems.
 
 
@@ -435,10 +438,29 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
             return f"{self.systems[1]} has the same scores as {self.systems[0]} in every row"
         if self.lead is None:
             return None
-        if len(self.systems) > 2:
-            return str(self.lead)
         pair = (self.systems[0], self.systems[1])
-        return headline(*pair, self.changes(*pair), self.dissent(*pair))
+        told = str(self.lead)
+        if len(self.systems) == 2:
+            told = headline(*pair, self.changes(*pair), self.dissent(*pair))
+        return "; ".join([told, *self._worse_segments()])
+
+    def _worse_segments(self) -> list[str]:
+        """The segments in which a system that is not worse than the first over all rows is worse: by the main metric,
+        then by the others of its concern.
+        """
+        concern = self.concerns.get(self.main or "")
+        worse = [pair for pair in self._once if pair.baseline == self.systems[0] and self.verdict(pair) == "worse"]
+        whole = {(pair.metric, pair.other) for pair in worse if pair.segment is None}
+        some = [pair for pair in worse if pair.segment is not None and (pair.metric, pair.other) not in whole]
+        found: dict[tuple[str, str | None], str] = {}
+        for name in sorted(self.better, key=lambda name: name != self.main):
+            pairs = [pair for pair in some if pair.metric == name and self.concerns.get(name) == concern]
+            for pair in worst_first(pairs, "delta", self.better[name]):
+                means = Change("quality", name, pair.mean_baseline, pair.mean_other, "worse").means
+                who = "" if len(self.systems) == 2 else f"{pair.other} "
+                found.setdefault((pair.other, pair.segment), f"{who}worse in {pair.segment} ({means})")
+        more = len(found) - _SEGMENTS
+        return [*list(found.values())[:_SEGMENTS], *([f"worse in {more:,} more segments"] if more > 0 else [])]
 
     @property
     def notes(self) -> list[str]:

@@ -95,7 +95,7 @@ def correlations(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -
 
     Raises ``ColumnError`` for fewer than two metrics, ``UnknownNameError`` for an unknown metric.
     """
-    run = open_scores(scores)
+    run = open_scores(scores, asked=listed(metrics))
     names = shared_metrics([run], listed(metrics))
     if len(names) < 2:
         raise ColumnError(f"{run.name} has only scores of {names[0]!r}; correlations need at least two metrics")
@@ -193,7 +193,7 @@ def histograms(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -> 
 
     Raises ``UnknownNameError`` for an unknown metric.
     """
-    run = open_scores(scores)
+    run = open_scores(scores, asked=listed(metrics))
     names = shared_metrics([run], listed(metrics))
     run = run.by_column(names)
     return Histograms(run.name, {name: histograms_of(name, [run])[0] for name in names})

@@ -15,7 +15,17 @@ import numpy as np
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.column_names import distinct
-from fastmetrics.base.display import HIDDEN, Grid, ShownSequence, inert, interval, lines_of, number, row_count
+from fastmetrics.base.display import (
+    HIDDEN,
+    Grid,
+    ShownSequence,
+    inert,
+    interval,
+    json_text,
+    lines_of,
+    number,
+    row_count,
+)
 from fastmetrics.base.errors import Argument, OptionError, one_line
 from fastmetrics.base.notes import NAMES, Figure, Note, interval_notes, joined, mark_of, said
 from fastmetrics.base.options import Choice, Optional, Real, Seed, Whole, argument, check_names
@@ -30,6 +40,7 @@ from fastmetrics.results.gate_metrics import (
     GateMetrics,
     GateRows,
     RowMetric,
+    SummaryFigure,
     Value,
     WorstPlaces,
     columns_read,
@@ -349,12 +360,28 @@ class Gate(ShownSequence[CheckedRule], of="checks"):
         return _xml(suite)
 
 
-def junit_of_error(scores: str, error: Exception) -> str:
-    """JUnit XML of a gate that could not read its input: one test case, with the error."""
-    suite = _suite(scores, tests=1, failures=0, errors=1)
-    case = ElementTree.SubElement(suite, "testcase", {"classname": "gate", "name": "input"})
-    ElementTree.SubElement(case, "error", {"message": _plain(str(error))})
-    return _xml(suite)
+@dataclass(frozen=True)
+class UncheckedGate:
+    """A gate whose input or rules could not be read, in the forms of :class:`Gate`: it has not passed."""
+
+    scores: str
+    error: str
+
+    def to_json(self) -> str:
+        """``{"passed": false, "verdict", "scores", "error", "checks": []}``."""
+        told = {"passed": False, "verdict": "not checked", "scores": self.scores, "error": self.error, "checks": []}
+        return json_text(told)
+
+    def to_markdown(self) -> str:
+        """A heading and the error."""
+        return f"### ❌ {inert(one_line(self.scores))} not checked\n\n{inert(one_line(self.error))}\n"
+
+    def to_junit(self) -> str:
+        """One test case, with the error."""
+        suite = _suite(self.scores, tests=1, failures=0, errors=1)
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "gate", "name": "input"})
+        ElementTree.SubElement(case, "error", {"message": _plain(self.error)})
+        return _xml(suite)
 
 
 def _suite(scores: str, **counts: int) -> ElementTree.Element:
@@ -433,8 +460,15 @@ class GateChecks:
         confidence = 2 * self.confidence - 1 if rule.is_margin else self.confidence
         method = Method(confidence=confidence, seed=self.seed, threads=self.threads)
         rows, unpaired = self.rows.of(rule), rule.unpaired or self.unpaired
+        metrics, notes = self._metrics(rows).of(rule)
+        column, systems = self.rows.run.systems or ("", [])
+        of_rows = not any(isinstance(metric, SummaryFigure) for metric in metrics)
+        if systems and column not in rule.where and not rule.is_count and of_rows:
+            rule = replace(rule, where={**rule.where, column: "*"})
+            rows, named = self.rows.of(rule), {"run": self.rows.run.name, "column": column, "names": systems}
+            metrics, notes = self._metrics(rows).of(rule)
+            notes.append(Note("each_system", n=len(systems), **named))
         segments = rows.segments(rule)
-        metrics, notes = (self.metrics if rows is self.rows else replace(self.metrics, rows=rows)).of(rule)
         if rule.where and (rejected := self.rows.n_rejected):
             notes.append(Note("rejected", rule=rule.text, n=rejected))
         checks, doubts, least = [], list[str](), self.least(rule)
@@ -455,6 +489,9 @@ class GateChecks:
         self.notes += [note for note in dict.fromkeys([*notes, *doubts]) if note not in self.notes]
         return checks
 
+    def _metrics(self, rows: GateRows) -> GateMetrics:
+        return self.metrics if rows is self.rows else replace(self.metrics, rows=rows)
+
     def _checked(
         self, rule: Rule, metric: AnyMetric, segment: Segment, value: Value, method: Method, why: str | None
     ) -> CheckedRule:
@@ -462,7 +499,7 @@ class GateChecks:
         figures: dict[str, Any] = {name: getattr(value, name) for name in names}
         interval = value.interval
         figures |= {"low": interval.low, "high": interval.high, "interval": interval.kind, "why": why}
-        figures["few"] = not value.lacks_worst and self._is_few(rule, value)
+        figures["few"] = why is not None and not value.lacks_worst and self._is_few(rule, value)
         of = (rule, metric.name, metric.better, segment.name)
         checked = CheckedRule(*of, **figures, met=False, confidence=method.confidence, interval_note=interval.note)
         note = joined(interval.note, _tail_note(checked, interval))
@@ -476,6 +513,12 @@ class GateChecks:
         least, clusters = self.least(rule), value.n_clusters if rule.reads_interval else None
         return value.n < least or (clusters is not None and clusters < min(LEAST_CLUSTERS, least))
 
+    def _fails_by_absence(self, rule: Rule, value: Value) -> bool:
+        """Whether the rows suffice with those that count as the worst score, and the rule is not met over all."""
+        enough = value.n_worst > 0 and value.n + value.n_worst >= max(self.least(rule), 1)
+        found = abs(value.value) if rule.reading == "equivalent" else value.value
+        return enough and not math.isnan(found) and not rule.met(found)
+
     def _why(self, rule: Rule, name: str, value: Value) -> str | None:
         """Why there is nothing to compare with the limit, if there is not."""
         least = self.least(rule)
@@ -484,7 +527,7 @@ class GateChecks:
             rows = f"{row_count(value.n_worst)} {'has' if value.n_worst == 1 else 'have'} no score, and {name} has no "
             ignore = "add 'with unpaired=ignore' to the rule"
             return f"{rows}worst score to count for them; {ignore}"
-        if value.n < least:
+        if value.n < least and not self._fails_by_absence(rule, value):
             way = (
                 "" if rule.least is not None else f"; a rule over fewer states it, as in 'with n >= {max(value.n, 1)}'"
             )
@@ -582,14 +625,15 @@ def gate(
     for rule in all_rules:
         if rule.is_change and baseline is None:
             raise OptionError(f"rule {rule.text!r} needs a ", Argument("baseline"))
+    asked = [*(rule.metric for rule in all_rules if rule.metric is not None), *distinct(flags, "flags")]
     path, chosen = latest_run(scores, skip_unreadable) if latest else (scores, [])
-    run = open_scores(path, table="scores", latest=True)
+    run = open_scores(path, table="scores", latest=True, asked=asked)
     base, of_last = None, list[str]()
     if last is not None:
         began, skip = run.metadata.began, skip_unreadable
-        base, of_last = mean_of_runs(baseline, last, path, began, allow=allow_differences, skip=skip)
+        base, of_last = mean_of_runs(baseline, last, path, began, allow=allow_differences, skip=skip, asked=asked)
     elif baseline is not None:
-        base = open_scores(baseline, table="baseline")
+        base = open_scores(baseline, table="baseline", asked=asked)
     run = _prefetched(run, all_rules, cluster, on).with_flags(distinct(flags, "flags"))
     base = None if base is None else _prefetched(base, all_rules, cluster, on).with_flags(distinct(flags, "flags"))
     units, differences = _units(run, base, all_rules, on, pairing, allow_differences)

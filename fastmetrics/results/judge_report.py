@@ -27,7 +27,7 @@ from fastmetrics.base.column_names import (
 )
 from fastmetrics.base.columns import as_array, as_matrix, as_numbers
 from fastmetrics.base.display import Grid, Shown, cell, flat, lines_of, number
-from fastmetrics.base.errors import ColumnError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, UnknownColumnError, UnknownNameError
 from fastmetrics.base.notes import Figure, Note, interval_notes, said
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.metrics.prices import Price, price_of
@@ -453,7 +453,7 @@ def _with_length(table: pa.Table, scores: Floats) -> float | None:
 def _segments(table: pa.Table, scores: Floats, by: Sequence[str]) -> list[SegmentMean]:
     for name in by:
         if name not in table.column_names:
-            raise ColumnError(f"by: {UnknownNameError.of('column', name, table.column_names)}")
+            raise UnknownColumnError(f"by: {UnknownNameError.of('column', name, table.column_names)}")
     if not by:
         return []
     segments = []

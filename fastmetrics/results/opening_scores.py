@@ -49,6 +49,7 @@ from fastmetrics.results.row_groups import Piece
 from fastmetrics.results.score_columns import (
     check_bounds,
     declared,
+    has_numbers,
     score_columns,
     stored_declarations,
     untyped_scores,
@@ -57,10 +58,10 @@ from fastmetrics.results.score_columns import (
 from fastmetrics.results.score_table import UNSCORED, ScoreTable, has_answers, kinds_of
 from fastmetrics.stats.labels import are_flags
 from fastmetrics.tables.addresses import as_local, last_name, shown_address
-from fastmetrics.tables.csv_files import as_it_looks
+from fastmetrics.tables.csv_files import ambiguous, as_it_looks
 from fastmetrics.tables.formats import without_suffix
 from fastmetrics.tables.good_rows import good_batches, read_in_turn, whole_table
-from fastmetrics.tables.input_files import DataFile
+from fastmetrics.tables.input_files import DataFile, read_by_default
 from fastmetrics.tables.opening import is_paths, open_each, open_source
 from fastmetrics.tables.outputs import find_metadata
 from fastmetrics.tables.sources import FileSource
@@ -92,21 +93,23 @@ def open_scores(
     table: str = "run 1",
     latest: bool = False,
     columns: Mapping[str, str] | None = None,
+    asked: Sequence[str] = (),
 ) -> ScoreTable:
     """One run in any form, under its own name or another ``name``; a table without one is called ``table``.
 
-    ``columns`` are the user's names of its ids and texts.  Raises ``OptionError`` for several runs; ``latest`` says
-    whether the caller can take the last one.
+    ``columns`` are the user's names of its ids and texts; kept columns of numbers in a file, also those of text, are
+    scores if they are ``asked`` for.  Raises ``OptionError`` for several runs; ``latest`` says whether the caller can
+    take the last one.
     """
     if columns:
-        return _with_named(open_scores(scores, name, table=table, latest=latest), columns)
+        return _with_named(open_scores(scores, name, table=table, latest=latest, asked=asked), columns)
     if isinstance(scores, ScoreTable):
         return replace(scores, name=name or scores.name)
     if not is_paths(scores):
         return _of_table(getattr(scores, "per_query", scores), name or table)
     if not isinstance(scores, str | Path):
         raise InputError(f"{table}: expected one run, got {len(scores)} paths; name them by a folder or a pattern")
-    opened = open_file(scores)
+    opened = open_file(scores, asked)
     files = () if opened.source is None or opened.metadata.stored else opened.source.files
     each = ((file.shown, metadata_of(file.path, [file])) for file in files if len(files) > 1)
     runs = [shown for shown, metadata in each if metadata is not None and metadata.metrics is not None]
@@ -123,18 +126,20 @@ def open_runs(
     least: int = 2,
     of: str = "runs",
     columns: Mapping[str, str] | None = None,
+    asked: Sequence[str] = (),
 ) -> list[ScoreTable]:
     """Runs in any form: paths and tables in a list or a dict, or one table whose column ``system`` names them.
 
-    Two files with the same name are named by their paths; ``columns`` as in ``open_scores``.  Raises ``InputError``,
-    about the argument ``of``, for fewer than ``least`` runs.
+    Two files with the same name are named by their paths; ``columns`` and ``asked`` as in ``open_scores``.
+    Raises ``InputError``, about the argument ``of``, for fewer than ``least`` runs.
     """
     if system is not None:
-        opened = _by_system(open_scores(runs, columns=columns), system)
+        opened = _by_system(open_scores(runs, columns=columns, asked=asked), system)
     elif isinstance(runs, Mapping):
-        opened = [open_scores(run, str(name), columns=columns) for name, run in runs.items()]
+        opened = [open_scores(run, str(name), columns=columns, asked=asked) for name, run in runs.items()]
     elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
-        opened = [open_scores(run, table=f"run {place}", columns=columns) for place, run in enumerate(runs, 1)]
+        named = enumerate(runs, 1)
+        opened = [open_scores(run, table=f"run {place}", columns=columns, asked=asked) for place, run in named]
     else:
         ways = ": expected at least two runs: a list, a dict of names and runs, or one table with "
         raise InputError(Argument(of, otherwise=f"the {of}"), ways, Argument("system"))
@@ -143,7 +148,10 @@ def open_runs(
     if len(opened) < least:
         got = f": expected at least two runs, got {'one' if opened else 'none'}; "
         way = "add another, or name the column of systems of one table with "
-        raise InputError(Argument(of, otherwise=f"the {of}"), got, way, Argument("system"))
+        own = opened[0].systems if opened else None
+        raise InputError(
+            Argument(of, otherwise=f"the {of}"), got, way, Argument("system", own[0]) if own else Argument("system")
+        )
     counts, seen = Counter(run.name for run in opened), Counter[str]()
     apart = []
     for run in opened:
@@ -210,43 +218,48 @@ def two_runs(runs: Sequence[ScoreTable], baseline: str | None, other: str | None
     return first, second
 
 
-def open_file(path: str | Path) -> ScoreTable:
+def open_file(path: str | Path, asked: Sequence[str] = ()) -> ScoreTable:
     """The table in a file, a folder of parts or at an address.
 
     Raises ``FileFormatError`` if it cannot be read or contains no scores.
     """
     text = as_local(path)
     source = open_source(text)
-    return _of_source(shown_address(text), source, metadata_of(text, source.files))
+    return _of_source(shown_address(text), source, metadata_of(text, source.files), asked)
 
 
-def open_parts(path: str | Path) -> list[ScoreTable]:
+def open_parts(path: str | Path, asked: Sequence[str] = ()) -> list[ScoreTable]:
     """The table at a path, or each file of a folder or pattern, with its own metadata."""
     text = as_local(path)
     source = open_source(text)
     if len(source.files) == 1 or find_metadata(text) is not None:
-        return [_of_source(shown_address(text), source, metadata_of(text, source.files))]
-    return _of_files(source.files)
+        return [_of_source(shown_address(text), source, metadata_of(text, source.files), asked)]
+    return _of_files(source.files, asked)
 
 
-def parts_of(table: ScoreTable) -> list[ScoreTable]:
+def parts_of(table: ScoreTable, asked: Sequence[str] = ()) -> list[ScoreTable]:
     """The table, or each of its files, if these have no metadata in common."""
     if table.source is None or len(table.source.files) == 1 or table.metadata.stored:
         return [table]
-    return _of_files(table.source.files)
+    return _of_files(table.source.files, asked)
 
 
-def _of_files(files: Sequence[DataFile]) -> list[ScoreTable]:
+def _of_files(files: Sequence[DataFile], asked: Sequence[str] = ()) -> list[ScoreTable]:
     each = ((source, source.files[0]) for source in open_each(files))
-    return [_of_source(file.shown, source, metadata_of(file.path, [file])) for source, file in each]
+    return [_of_source(file.shown, source, metadata_of(file.path, [file]), asked) for source, file in each]
 
 
-def _of_source(address: str, source: FileSource, stored: ScoreMetadata | None) -> ScoreTable:
+def _of_source(address: str, source: FileSource, stored: ScoreMetadata | None, asked: Sequence[str] = ()) -> ScoreTable:
     """The table in an opened source; columns of Parquet are read one by one, unless all together are small."""
     metadata, names, listed = stored or ScoreMetadata(), source.schema.names, stored_scores(stored)
     looks = {} if listed is not None or source.has_types else _looks(source)
     schema = pa.schema(looks.items()) if looks else source.schema
-    known = {*score_columns(schema), *untyped_scores(schema)} if listed is None else listed
+    known = {*score_columns(schema), *untyped_scores(schema)} if listed is None else {*listed}
+    kept = [name for name in names if name in asked and name not in known and not is_id(name)]
+    in_texts = {name: _looks_of_texts(source, name) for name in kept if is_text(schema.field(name).type)}
+    in_texts = {name: type_ for name, type_ in in_texts.items() if type_ is not None}
+    known |= {name for name in kept if name in in_texts or has_numbers(schema.field(name).type)}
+    looks = {**looks, **in_texts}
     scores = [name for name in names if name in known]
     if not (scores or metadata.metrics is not None):
         first = "no column of scores (numbers or booleans); run `fastmetrics score` (fm.score) first"
@@ -263,17 +276,41 @@ def _of_source(address: str, source: FileSource, stored: ScoreMetadata | None) -
     def plain(names: Sequence[str]) -> pa.Table:
         table = read_in_turn(source, kinds_of(source, names, scores, looks), few)
         for at, name in enumerate(table.column_names):
-            if not source.has_types and is_text(table.column(at).type) and name not in typed and not is_id(name):
+            is_plain = not source.has_types and is_text(table.column(at).type) and name not in typed
+            if is_plain and name not in in_texts and not is_id(name):
                 table = table.set_column(at, name, as_it_looks(table.column(at), comma=source.has_decimal_comma))
+            elif name in in_texts:
+                table = table.set_column(at, name, as_it_looks(table.column(at), comma=True).cast(in_texts[name]))
         return table
 
     types = None
     if by_column:
         selected = source.select(kinds_of(source, names, scores, looks)).schema
-        types = dict(zip(selected.names, selected.types, strict=True))
+        types = {**dict(zip(selected.names, selected.types, strict=True)), **in_texts}
     name = metadata.name or without_suffix(last_name(address))
     declarations, read = _within_bounds(plain, name, scores, metadata)
-    return ScoreTable(name, names, scores, metadata, declarations, read, source, address, looks, types=types)
+    of_texts = frozenset(in_texts)
+    return ScoreTable(name, names, scores, metadata, declarations, read, source, address, looks, of_texts, types=types)
+
+
+def _looks_of_texts(source: FileSource, name: str) -> pa.DataType | None:
+    """The type of a column of text that holds numbers or booleans only; None for another one.
+
+    Numbers may have a decimal comma.  Raises ``InputError`` where commas may as well separate thousands.
+    """
+    text = whole_table(source, {name: "any"}).column(0)
+    mark = read_by_default().decimal
+    values = as_it_looks(text, comma=mark != ".")
+    if pa.types.is_boolean(values.type):
+        return pa.bool_()
+    if not is_number(values.type):
+        return None
+    if mark is None and not source.has_decimal_comma and (example := ambiguous(text)) is not None:
+        what = (
+            f"column {name!r}: numbers such as {example!r} have a decimal comma or separated thousands; say which with "
+        )
+        raise InputError(what, Argument("decimal", ",", otherwise="the setting decimal of reading"))
+    return pa.float64()
 
 
 def _looks(source: FileSource) -> dict[str, pa.DataType]:

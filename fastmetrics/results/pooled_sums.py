@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fastmetrics.base.arrays import Ints
-from fastmetrics.base.column_names import adds_up, is_id, is_system
+from fastmetrics.base.column_names import adds_up, is_id
 from fastmetrics.base.errors import ColumnError, some
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.score_metadata import (
@@ -28,6 +28,7 @@ from fastmetrics.base.score_metadata import (
 from fastmetrics.results.row_groups import Piece, Repeats, RowKeys, chunks_of
 from fastmetrics.results.score_columns import (
     INCLUSION,
+    has_numbers,
     list_columns,
     score_columns,
 )
@@ -37,22 +38,32 @@ from fastmetrics.stats.sums import State
 from fastmetrics.tables.resume import RunDifference, described_inputs, differences
 
 
-def systems_of(piece: Piece) -> list[str]:
-    """The names of the systems that some rows name, if they do."""
-    name = next((name for name in piece.schema.names if is_system(name)), None)
-    return [] if name is None else [str(one) for one in piece.column(name).unique().to_pylist() if one is not None]
+def systems_of(piece: Piece) -> list[tuple[str, str]]:
+    """The column and the names of the systems that some rows name, if they do."""
+    column = ScoreMetadata.of_schema(piece.schema).system_of(piece.schema.names)
+    found = [] if column is None else piece.column(column).unique().to_pylist()
+    return [(str(column), str(one)) for one in found if one is not None]
 
 
-def pooled_note(systems: Iterable[str]) -> list[str]:
-    """The note on means over the rows of several systems."""
-    names = list(systems)
-    return said(len(names) > 1 and Note("pooled_systems", n=len(names), names=names))
+def pooled_note(systems: Iterable[tuple[str, str]]) -> list[str]:
+    """The note on means over the rows of several systems, each with its column."""
+    named = list(systems)
+    names = [name for _, name in named]
+    return said(len(named) > 1 and Note("pooled_systems", n=len(named), names=names, column=named[0][0]))
+
+
+def pooled_systems(run: ScoreTable, by: Sequence[str] = ()) -> list[str]:
+    """The same of an opened run, unless it is divided by its systems."""
+    column, names = run.systems or ("", [])
+    return [] if column in by else pooled_note((column, name) for name in names)
 
 
 class Sums:
     """The sums of consecutive pieces of a table: a state per score column, counts of corpus metrics, and notes."""
 
-    def __init__(self, notes: Iterable[str] = ()) -> None:
+    def __init__(self, notes: Iterable[str] = (), asked: Sequence[str] = ()) -> None:
+        self._asked = asked
+        """The kept columns whose numbers are scores, too."""
         self.states: dict[str, State] = {}
         self.lists: set[str] = set()
         """The list columns that every piece has."""
@@ -63,7 +74,7 @@ class Sums:
         self._parts: list[_Part] = []
         self._schema: pa.Schema | None = None
         """The columns and metadata of the last piece."""
-        self._systems: dict[str, None] = {}
+        self._systems: dict[tuple[str, str], None] = {}
         self._notes: dict[str, None] = dict.fromkeys(notes)
 
     def add(self, piece: Piece) -> None:
@@ -88,6 +99,11 @@ class Sums:
     def _check(self, schema: pa.Schema) -> None:
         """Raise ``ColumnError`` for a piece with other score columns than the pieces before."""
         names, lists = score_columns(schema), set(list_columns(schema))
+        names += [
+            name
+            for name in self._asked
+            if name in schema.names and name not in names and has_numbers(schema.field(name).type)
+        ]
         if self._schema is None:
             self.states, self.lists = {name: State() for name in names}, lists
         self.lists &= lists

@@ -91,7 +91,7 @@ def _pilots(
             what = Argument("cluster", cluster) if cluster is not None else Argument("metrics", list(metrics))
             raise OptionError(what, ": needs a pilot")
         return [Pilot("–")], ["variances as given"]
-    runs = list(two_runs(open_runs(pilot, system, of="pilot"), *names))
+    runs = list(two_runs(open_runs(pilot, system, of="pilot", asked=metrics), *names))
     chosen = [name for name in shared_metrics(runs, metrics) if all(name in run.scores for run in runs)]
     chosen = chosen if metrics else [name for name in chosen if name != cluster]
     keys = [name for run in runs for name in run.keys(on, cluster)]

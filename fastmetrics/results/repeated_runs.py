@@ -155,7 +155,7 @@ def repeats(
     """
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     sizes = [int(argument("k", size, Whole(1, 1_000_000))) for size in ([k] if isinstance(k, int) else k)]
-    run = open_scores(scores)
+    run = open_scores(scores, asked=listed(metrics))
     key = on or run.id_column
     if key is None:
         raise ColumnError(

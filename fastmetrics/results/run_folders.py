@@ -1,14 +1,16 @@
 """Folders of runs: their list, the last of them, and the mean of the last.
 
 A file that cannot be read ends the call, or with ``skip_unreadable`` is left out and named.  Of a run that is left out
-nobody knows when it began, so the last run is only known if such a file was written before it began.
+nobody knows when it began, so the last run is only known if the name of such a file tells that it is an earlier one, or
+if it was written before the last one began.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +28,7 @@ from fastmetrics.results.opening_scores import metadata_of, open_scores
 from fastmetrics.results.score_columns import column_named
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.tables.addresses import WORK_SUFFIX, Url, as_local, is_url, last_name, parse, shown_address, within
-from fastmetrics.tables.formats import FORMATS
+from fastmetrics.tables.formats import FORMATS, without_suffix
 from fastmetrics.tables.input_files import reading
 from fastmetrics.tables.opening import expand
 from fastmetrics.tables.remote_files import listing, look, missing, patiently, plainly, side_by_side, store
@@ -76,7 +78,7 @@ def list_runs(folder: str | Path, *, skip_unreadable: shared.SkipUnreadable = Fa
             metrics = list(metadata.metrics if metadata.scores is None else metadata.scores)
             keys = (prints.get("ids"), prints.get("questions"), described_inputs(metadata.inputs))
             runs.append((name, metadata.name, metadata.began, metadata.ended, rows, metrics, *keys))
-    runs.sort(key=lambda run: (run[2] is None, run[2] or "", run[0]))
+    runs.sort(key=lambda run: (run[2] is None, run[2] or "", in_order(run[0])))
     readable = [dict(zip(SCHEMA.names[:-1], run, strict=True)) for run in runs]
     return pa.Table.from_pylist([*unreadable, *readable], SCHEMA)
 
@@ -165,31 +167,61 @@ def latest_run(folder: Any, skip: bool = False) -> tuple[str, list[str]]:
     (runs, notes), place = runs_in_order(folder, argument, skip), shown_address(folder)
     if not runs:
         raise OptionError(argument, f": {place} holds no output of a run")
-    check_is_last(folder, last := runs[-1], notes)
+    last, earlier = runs[-1], check_is_last(runs, notes)
     by_name = "by file name, since no run stores when it began (score --times)"
     order = by_name if last["began"] is None else f"began {last['began']}"
     chosen = f"{last['file']} is the last of {len(runs):,} runs in {place}, {order}"
-    return within(folder, last["file"]), [chosen, *notes]
+    return within(folder, last["file"]), [chosen, *notes, *earlier]
 
 
-def check_is_last(folder: str | Path, run: dict[str, Any], skipped: Sequence[Note]) -> None:
-    """Raise ``FileFormatError`` if a file that is left out may be a run after this one.
+def check_is_last(
+    runs: Sequence[Mapping[str, Any]], skipped: Sequence[Note], way: str = ", or name the run to check"
+) -> list[str]:
+    """How it is known that each file that is left out is an earlier run than the last of these.
 
-    It is an earlier one by its name, or where runs store their times, if it was written before this one began.
+    Raises ``FileFormatError`` if one may be later.  Where the names of the runs have the order of their starts, or
+    no run stores it, the names tell; otherwise the file is an earlier run if it was written before the last one began,
+    which a copy of the folder does not keep.  ``way`` is what to do besides moving the file away.
     """
+    last, names = runs[-1], [run["file"] for run in runs]
+    by_name = last["began"] is None or names == sorted(names, key=in_order)
     for note in skipped:
         file, cause = note.values["file"], note.values["cause"]
-        try:
-            written = os.stat(as_local(file)).st_mtime
-        except OSError:  # at an address
-            written = math.inf
-        is_later = last_name(file) > last_name(_shown(folder, run))
-        if is_later if run["began"] is None else written >= datetime.fromisoformat(run["began"]).timestamp():
-            raise FileFormatError(f"{file}: {cause}; it may be the last run: move it away, or name the run to check")
+        name = last_name(file)
+        if by_name:
+            is_later, why = in_order(name) > in_order(last["file"]), f"its name is after {last['file']}"
+        else:
+            try:
+                written = os.stat(as_local(file)).st_mtime
+            except OSError:  # at an address
+                written = math.inf
+            is_later = written >= datetime.fromisoformat(last["began"]).timestamp()
+            why = f"the names do not have the order of the starts, and it was not written before {last['began']}"
+        if is_later:
+            raise FileFormatError(f"{file}: {cause}; it may be the last run, as {why}: move it away{way}")
+    return [f"what is left out is earlier by {'its name' if by_name else 'the time of the file'}"] if skipped else []
+
+
+def in_order(name: str) -> list[tuple[bool, int, str]]:
+    """The key by which names are sorted as people count: ``run-9`` before ``run-10``.
+
+    >>> sorted(["run-10.csv", "run-9.csv", "run.csv"], key=in_order)
+    ['run.csv', 'run-9.csv', 'run-10.csv']
+    """
+    parts = re.split(r"(\d+)", without_suffix(name))
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
 def mean_of_runs(
-    folder: Any, last: int, but: Any, began: str | None, *, allow: bool, skip: bool, having: str | None = None
+    folder: Any,
+    last: int,
+    but: Any,
+    began: str | None,
+    *,
+    allow: bool,
+    skip: bool,
+    having: str | None = None,
+    asked: Sequence[str] = (),
 ) -> tuple[ScoreTable, list[str]]:
     """The last runs of a folder as one run with an answer of each to every question, and notes on them.
 
@@ -210,7 +242,7 @@ def mean_of_runs(
     runs: list[ScoreTable] = []
     for file in reversed(files[:place]):
         try:
-            run = open_scores(file)
+            run = open_scores(file, asked=asked)
             if skip:
                 run.read(run.columns)  # whether all of it can be read
             runs = [run, *runs][:last]
@@ -239,7 +271,13 @@ def mean_of_runs(
         return pa.concat_tables(tables, promote_options="permissive")
 
     of = runs[-1].metadata
-    metadata = ScoreMetadata(version=of.version, unicode=of.unicode, scores=of.scores, declared=of.declared)
+    metadata = ScoreMetadata(
+        version=of.version,
+        unicode=of.unicode,
+        scores=of.scores,
+        declared=of.declared,
+        missing_by_ranking=of.missing_by_ranking,
+    )
     name = f"the last {len(runs):,} runs of {shown_address(folder)}" if len(runs) > 1 else runs[0].name
     together = ScoreTable(
         name, list(dict.fromkeys([*columns, numbered])), scores, metadata, runs[-1].declared, read, is_part=True

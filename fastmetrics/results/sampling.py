@@ -315,7 +315,7 @@ class Rows:
     @classmethod
     def of(cls, scores: Any, using: Sequence[str], by: Sequence[str], seed: int, on: str | None, for_: str) -> Rows:
         """The rows of a table; raises the errors of :func:`sample`."""
-        run = open_scores(scores)
+        run = open_scores(scores, asked=using)
         names = [_named(name, [name for name in run.scores if name not in beside(for_)]) for name in using]
         if not names:
             raise OptionError(Argument("using"), ": name a cheap column")

@@ -96,6 +96,11 @@ def list_columns(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if is_list(field.type)]
 
 
+def has_numbers(type_: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers or booleans."""
+    return any(kind(type_) for kind in _KINDS)
+
+
 _KINDS = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
 
 

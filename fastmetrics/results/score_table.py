@@ -27,7 +27,9 @@ from fastmetrics.base.errors import (
     Argument,
     ColumnError,
     InputError,
+    UnknownColumnError,
     UnknownNameError,
+    near_or_all,
 )
 from fastmetrics.base.notes import Note
 from fastmetrics.base.score_metadata import METADATA, ScoreMetadata, counts_column, drift_notes
@@ -71,6 +73,8 @@ class ScoreTable:
     """The name by which messages call the source."""
     looks: Mapping[str, pa.DataType] = field(default_factory=dict)
     """The types of scores that only their text tells, as in CSV without metadata: numbers or booleans."""
+    of_texts: frozenset[str] = frozenset()
+    """Those of them that are kept columns of text, whose numbers may have a decimal comma."""
     is_part: bool = False
     """Whether these are some rows of a table or several tables, so that the metadata count other rows."""
     types: Mapping[str, pa.DataType] | None = None
@@ -142,6 +146,13 @@ class ScoreTable:
         named = [name for name in self._roles["setting"] if name not in self.scores]
         return [name for name in named if not pa.types.is_nested(self.type_of(name))]
 
+    @cached_property
+    def systems(self) -> tuple[str, list[str]] | None:
+        """The column of systems and their names in order of occurrence, if the rows are of several."""
+        name = self.metadata.system_of(self.columns)
+        names = [] if name is None else [str(one) for one in pc.unique(self.column(name).drop_null()).to_pylist()]
+        return (str(name), names) if len(names) > 1 else None
+
     def keys(self, *others: str | None) -> list[str]:
         """The columns that pair rows: ids, questions, numbers of repeats and rounds, settings, and ``others``."""
         names = (self.id_column, self.question_column, self.repeat_column, self.round_column, *others)
@@ -188,7 +199,8 @@ class ScoreTable:
         yield nothing.replace_schema_metadata(metadata)
         for batch in good_batches(source, selection, any_length=True):
             for at, name in places:
-                column = as_it_looks(pa.chunked_array([batch.column(at)]), comma=source.has_decimal_comma)
+                comma = source.has_decimal_comma or name in self.of_texts
+                column = as_it_looks(pa.chunked_array([batch.column(at)]), comma=comma)
                 column = column if (type_ := plain[name]) is None else column.cast(type_)
                 batch = batch.set_column(at, name, column.combine_chunks())
             yield batch.replace_schema_metadata(metadata)
@@ -333,7 +345,7 @@ class ScoreTable:
     def column(self, name: str, purpose: str = "") -> pa.Array:
         """One column; raises a ``ColumnError`` that states its purpose."""
         if name not in self.columns:
-            raise ColumnError(f"{self.name} has no column {name!r} {purpose}; it has {', '.join(self.columns)}")
+            raise UnknownColumnError(f"{self.name} has no column {name!r} {purpose}; {near_or_all(name, self.columns)}")
         return one_array(self.read([name]).column(0))
 
     def values(self, name: str) -> Floats:
@@ -462,8 +474,9 @@ def shared_metrics(
 
 def in_one_file(names: Sequence[str]) -> tuple[Any, ...]:
     """What is said of files with other metrics: how to join those of the same rows."""
-    metrics = Argument("metrics", ",".join(names))
-    return "; systems need a score that all of them have, and of the same answers score puts all in one file: ", metrics
+    one, every = (Argument("metrics", ",".join(some)) for some in (names[:1], names))
+    ways = "; systems are compared by a score that all of them have: score each with the same metric, as in ", one
+    return *ways, "; of the same answers, score puts all in one file: ", every
 
 
 def own_numbers(runs: Sequence[ScoreTable], beside: Sequence[str | None]) -> list[str]:

@@ -46,8 +46,8 @@ from fastmetrics.results.score_columns import (
     declared_labels,
     declared_specs,
     declared_statistics,
+    has_numbers,
     list_columns,
-    score_columns,
     stored_declarations,
     unknown_metric,
     with_score_types,
@@ -255,7 +255,7 @@ def summarize(
 
     ``scores`` are score files, pooled with notes on their differences, or a table of any kind, or an
     iterable of parts.  The ``id``, the pandas index, and kept columns of integers or booleans are not
-    summarised; ``metrics`` chooses some of the others and of the corpus metrics.  Sums are exact and rounded once, so
+    summarised; ``metrics`` chooses some of all, also kept columns of numbers.  Sums are exact and rounded once, so
     any order or split of the rows gives the same bits.
 
     Null means that an input was missing, NaN that the metric is undefined.  Files store both as null and count them in
@@ -280,13 +280,13 @@ def summarize(
     options: dict[str, Any] = {"only": only, "statistics": statistics, "labels": labels, "finish": finish}
     if is_paths(scores):
         paths = [scores] if isinstance(scores, str | Path) else scores
-        return _of_tables([table for path in paths for table in open_parts(path)], **options)
+        return _of_tables([table for path in paths for table in open_parts(path, only)], **options)
     return _of_pieces(*pieces_of(scores), **options)
 
 
-def summaries_of(runs: Sequence[ScoreTable]) -> dict[str, Summary]:
+def summaries_of(runs: Sequence[ScoreTable], metrics: Sequence[str] = ()) -> dict[str, Summary]:
     """The summary of each opened run, by name; files are not opened again."""
-    return {run.name: _of_tables(parts_of(run)) for run in runs}
+    return {run.name: _of_tables(parts_of(run, metrics), only=metrics) for run in runs}
 
 
 def _of_tables(tables: Sequence[ScoreTable], **options: Any) -> Summary:
@@ -321,7 +321,7 @@ def _of_pieces(
 
     Values are held if the pieces cannot be read ``again``.
     """
-    sums, start = Sums(notes), 0
+    sums, start = Sums(notes, only), 0
     held: dict[str, list[Any]] = {}
     for piece in map(with_score_types, read()):
         sums.add(piece)
@@ -459,7 +459,7 @@ def _rows_behind(counted: Mapping[str, int], n_rows: int, specs: Mapping[str, st
 def _values(piece: Piece, name: str) -> Iterator[Any]:
     """The scores of one column, NaN without a score, or the lists stored in it."""
     lists = name in list_columns(piece.schema)
-    if lists or name in score_columns(piece.schema) or name in belonging(piece.schema.names):
+    if lists or (name in piece.schema.names and has_numbers(piece.schema.field(name).type)):
         for chunk in chunks_of(piece.column(name)):
             yield chunk if lists else floats_of_arrow(chunk, name)
 
@@ -479,7 +479,7 @@ def summary_of_run(
     stored = {score.name: Declared.of_score(score) for score in planned.scores}
     specs, sums = declared_specs(stored), BatchSums.added(observed)
     added = [name for name in states if adds_up(specs.get(name, name))]
-    keys, systems = None, dict[str, None]()
+    keys, systems = None, dict[tuple[str, str], None]()
     for piece in _keys(output):
         keys = keys or RowKeys(ScoreMetadata.of_schema(piece.schema).roles(piece.schema.names))
         keys.add(piece)
@@ -490,7 +490,7 @@ def summary_of_run(
     of_questions = [] if repeats is None else [repeats.note(bool(added))]
     notes = [*pooled_note(systems), *of_questions, *joined, *remarks, *notes_of(planned, sums)]
     n_rows, labels = sum(part["n_rows"] for part in observed), declared_labels(states, stored)
-    return Summary(n_rows, metrics, corpus, labels, notes, planned.used, planned.passed_over)
+    return Summary(n_rows, metrics, corpus, labels, notes, planned.used_as, planned.passed_over)
 
 
 def _keys(output: str | Path | pa.Table) -> Iterable[Piece]:
@@ -558,11 +558,12 @@ class SideBySide(ShownMapping[Summary], of="summaries"):
         return {"runs": {name: summary.to_dict() for name, summary in self.summaries.items()}}
 
 
-def side_by_side(runs: Any) -> SideBySide:
+def side_by_side(runs: Any, *, metrics: shared.OnlyMetrics = None, system: shared.System = None) -> SideBySide:
     """The summaries of several runs side by side; nothing is pooled, and rows are not paired.
 
-    ``runs`` is a list of score files, folders, addresses or tables, or a dict of those by name.  To test whether a
-    difference is significant, use :func:`fastmetrics.results.compare.compare`.
+    ``runs`` is a list of score files, folders, addresses or tables, or a dict of those by name, or one
+    table whose column ``system`` names them; ``metrics`` chooses.  To test whether a difference is significant, use
+    :func:`fastmetrics.results.compare.compare`.
 
     >>> import fastmetrics as fm
     >>> print(fm.results.side_by_side({"old": {"token_f1": [0.5, 0.7]}, "new": {"token_f1": [0.8, None]}}))
@@ -574,4 +575,5 @@ def side_by_side(runs: Any) -> SideBySide:
 
     Raises ``InputError`` for no run, ``FileFormatError`` for a file that cannot be read.
     """
-    return SideBySide(summaries_of(open_runs(runs, least=1)))
+    chosen = distinct(metrics, "metrics")
+    return SideBySide(summaries_of(open_runs(runs, system, least=1, asked=chosen), chosen))

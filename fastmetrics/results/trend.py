@@ -157,7 +157,8 @@ def trend(
     argument("metric", metric, LimitedText(what="a name"))
     argument("last", last, Whole(1, 1_000))
     rules: Any = [replace(rule, metric=rule.metric or metric) for rule in parse_rules(alert)] if alert else []
-    runs, notes = readable_runs(folder, skip_unreadable)
+    runs, skipped = readable_runs(folder, skip_unreadable)
+    notes = list[str]()
     columns = {run["file"]: column_named(metric, run["metrics"]) for run in runs}
     having = [run for run in runs if columns[run["file"]] in run["metrics"]]
     points: list[TrendPoint] = []
@@ -166,10 +167,14 @@ def trend(
         file, name = run["file"], columns[run["file"]]
         path = within(folder, file)
         try:
-            mean = summarize_by(path, metrics=[name], cluster=cluster, confidence=confidence)[0]
+            found = summarize_by(path, metrics=[name], cluster=cluster, confidence=confidence)
         except FileFormatError as error:
-            notes.append(left_out(path, error, skip_unreadable))
+            skipped.append(left_out(path, error, skip_unreadable))
             continue
+        notes += [
+            Note("of_run", run=file, note=note) for note in found.notes if getattr(note, "id", "") == "pooled_systems"
+        ]
+        mean = found[0]
         figures = {key: getattr(mean, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}
         other = _other_rows(shown[-1], run) if shown else None
         points.append(TrendPoint(file, run["name"], run["began"], **figures, other_rows=other))
@@ -177,10 +182,10 @@ def trend(
     if not points:
         metrics = dict.fromkeys(name for run in runs for name in run["metrics"])
         unknown = UnknownNameError.of("metric", metric, metrics).message
-        raise UnknownNameError("; ".join([f"{shown_address(folder)}: no run has it: {unknown}", *notes]))
+        raise UnknownNameError("; ".join([f"{shown_address(folder)}: no run has it: {unknown}", *skipped]))
     checked = None
     if rules:
-        check_is_last(folder, shown[-1], notes)
+        notes += check_is_last(shown, skipped, ", or check the run with gate")
         path, base, of_base = within(folder, shown[-1]["file"]), None, list[str]()
         how: dict[str, Any] = {"allow": allow_differences, "skip": skip_unreadable, "having": metric}
         if any(rule.is_change for rule in rules):
@@ -188,7 +193,7 @@ def trend(
         options: dict[str, Any] = {"better": better, "allow_differences": allow_differences, "cluster": cluster}
         checked = gate(path, rules, baseline=base, confidence=confidence, **options)
         checked = replace(checked, notes=[*of_base, *checked.notes])
-    return Trend(columns[points[-1].file], points, confidence, notes, checked)
+    return Trend(columns[points[-1].file], points, confidence, [*skipped, *notes], checked)
 
 
 def _other_rows(before: dict[str, Any], run: dict[str, Any]) -> bool | None:

@@ -19,7 +19,15 @@ from fastmetrics.base.columns import index_columns
 from fastmetrics.base.display import HIDDEN, Grid, ShownMapping, columns_of, lines_of, number
 from fastmetrics.base.display import interval as interval_of
 from fastmetrics.base.drawing import MOST, Curves, label, left_out, plotted
-from fastmetrics.base.errors import Argument, ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    UnknownColumnError,
+    UnknownNameError,
+)
 from fastmetrics.base.notes import Figure, Note, interval_notes, mark_of, said
 from fastmetrics.base.options import Choice, Real, argument, by_name, check_names
 from fastmetrics.base.score_metadata import ScoreMetadata
@@ -141,7 +149,7 @@ def validate(
     fixed = {column_named(name, names): threshold for name, threshold in fixed.items()}
     every = dict.fromkeys([*right.column_names, *left.column_names])
     if cluster is not None and cluster not in every:
-        raise ColumnError(f"cluster: {UnknownNameError.of('column', cluster, every)}")
+        raise UnknownColumnError(f"cluster: {UnknownNameError.of('column', cluster, every)}")
     truth = RowLabels.of(left, right, label=label, on=on, raters=raters, others=keys)
     if truth.ratings:  # a mean of several people's labels is no number of their narrow type
         truth = replace(truth, precision=None)

@@ -15,7 +15,15 @@ from fastmetrics.base.arrays import Floats, is_text
 from fastmetrics.base.column_names import COLUMNS, distinct, resolve
 from fastmetrics.base.columns import fits, index_columns, tells_rows, with_index
 from fastmetrics.base.display import Grid, Shown, cell
-from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    InputError,
+    OptionError,
+    UnknownColumnError,
+    UnknownNameError,
+    near_or_all,
+)
 from fastmetrics.base.options import Flag, LimitedText, Whole, argument, check_names
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.text_structure import as_json
@@ -94,12 +102,12 @@ def worst_rows(
         raise OptionError(Argument("segment"), " needs ", Argument("by"), ", the columns that define it")
     of, runs = None, list[ScoreTable]()
     if system is not None:
-        runs = [*two_runs(open_runs(scores, system, columns=columns), baseline, other)]
+        runs = [*two_runs(open_runs(scores, system, columns=columns, asked=[metric]), baseline, other)]
         of = (system, runs[1].name)
     elif baseline is None:
-        runs = [open_scores(scores, columns=columns)]
+        runs = [open_scores(scores, columns=columns, asked=[metric])]
     else:
-        runs = open_runs({"baseline": baseline, "scores": scores}, columns=columns)
+        runs = open_runs({"baseline": baseline, "scores": scores}, columns=columns, asked=[metric])
     runs = with_row_ids(runs, on)
     runs = [run.with_texts(TEXTS) if answers is None else run for run in runs]
     of_both = ("question", "reference")  # an answer and its contexts are those of one run
@@ -145,7 +153,8 @@ def worst_rows(
     lacking = [name for name in keep if name not in rows.column_names]
     if lacking:
         sources = "scores" if answers is None else "scores nor the answers"
-        raise ColumnError(f"the column {lacking[0]!r} to keep is not in the {sources}")
+        near = near_or_all(lacking[0], [*rows.column_names, *runs[-1].columns])
+        raise UnknownColumnError(f"the column {lacking[0]!r} to keep is not in the {sources}; {near}")
     if runs[0].is_numbered:
         labels = {name: column(name).take(places) for name in runs[0].shown_index.values()}
         rows = pa.table(
@@ -335,7 +344,8 @@ class TextSource:
             resolved.pop("id", None)
         elif resolved.get("id") not in names and self.n_rows is None:
             key = "id column" if self.on is None else f"column {self.on!r}"
-            raise ColumnError(f"the answers have no {key} to match rows by; the columns are {', '.join(names)}")
+            kind = ColumnError if self.on is None else UnknownColumnError
+            raise kind(f"the answers have no {key} to match rows by; the columns are {', '.join(names)}")
         return {name: resolved[name] for name in ("id", *texts) if name in resolved}
 
 

@@ -24,7 +24,7 @@ from fastmetrics.base.errors import Argument, InputError, OptionError
 from fastmetrics.base.notes import Figure, Note, said
 from fastmetrics.base.options import Choice, Cutoff, Flag, Level, Optional, argument, by_name, of_hint
 from fastmetrics.base.public_names import __version__
-from fastmetrics.base.score_metadata import MissingQueries, RowCounts, ScoreMetadata
+from fastmetrics.base.score_metadata import RANKING, MissingQueries, RowCounts, ScoreMetadata
 from fastmetrics.base.shared_parameters import Help, also_named
 from fastmetrics.base.threads import cores, ordered
 from fastmetrics.kernels import rankings as id_kernels
@@ -189,7 +189,7 @@ class RankReport(Shown):
     def per_query(self) -> pa.Table:
         """The values of each ranking and query: the columns ranking and query_id, and one for each measure."""
         tables = [
-            result.per_query.add_column(0, "ranking", pa.array([name] * result.per_query.num_rows, pa.string()))
+            result.per_query.add_column(0, RANKING, pa.array([name] * result.per_query.num_rows, pa.string()))
             for name, result in self.results.items()
         ]
         first = next(iter(self.results.values()))

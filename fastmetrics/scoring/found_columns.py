@@ -15,8 +15,17 @@ import pyarrow.types as pt
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list, is_text
-from fastmetrics.base.column_names import COLUMNS, fitting_names, named_columns, passed_over, preset_of, resolve
-from fastmetrics.base.display import Grid, Shown, flat, lines_of
+from fastmetrics.base.column_names import (
+    COLUMNS,
+    SECONDS,
+    fitting_names,
+    milliseconds_in,
+    named_columns,
+    passed_over,
+    preset_of,
+    resolve,
+)
+from fastmetrics.base.display import HIDDEN, Grid, Shown, flat, lines_of
 from fastmetrics.base.errors import ColumnError, UnknownNameError
 from fastmetrics.base.notes import Note, said
 from fastmetrics.base.paths import HOLDS_TEXT
@@ -68,6 +77,14 @@ class FoundColumns(Shown):
     lacking: Mapping[str, Sequence[str]]
     rest: Mapping[str, str]
     ambiguous: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    stated: Mapping[str, str] = field(default_factory=dict, metadata=HIDDEN)
+    """The columns that the preset and the caller name."""
+
+    def _named(self, one: tuple[str, FoundColumn]) -> str:
+        """The name of a column, that of latencies with their unit."""
+        name, column = one
+        in_seconds = name == "latency_ms" and milliseconds_in(column.path, self.stated, [*self.rest]) == 1000
+        return SECONDS if in_seconds else name
 
     def records(self) -> Sequence[Mapping[str, Any]]:
         """One row per column that was found."""
@@ -83,7 +100,7 @@ class FoundColumns(Shown):
         meant = {name: ", ".join(one.where for one in named(name)) for name in islice(self.rest, _SHOWN)}
         known = [("in the sources", lambda name: meant[name] or "–")] if any(meant.values()) else []
         grids = [
-            lines_of(self.columns.items(), "column=0", filled, first, "read from=1.path"),
+            lines_of(self.columns.items(), ("column", self._named), filled, first, "read from=1.path"),
             lines_of(self.suites, *suites, *columns),
             lines_of(meant, ("not read", str), ("type", self.rest.get), *known),
         ]
@@ -153,6 +170,7 @@ def columns(
         lacking,
         {path: kind for path, kind in _paths_of(source).items() if path not in used},
         ambiguous,
+        stated,
     )
 
 

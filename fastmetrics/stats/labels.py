@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fastmetrics.base.arrays import Flags, Floats, Ints, is_list, is_text, narrowest, rounded
 from fastmetrics.base.column_names import is_id
 from fastmetrics.base.columns import as_array, as_numbers, index_columns
-from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownNameError
+from fastmetrics.base.errors import Argument, ColumnError, InputError, UnknownColumnError, UnknownNameError
 from fastmetrics.base.text_structure import as_flags
 
 ROW = "row"
@@ -92,7 +92,7 @@ def join(left: pa.Table, right: pa.Table, on: str | None) -> tuple[Ints, str]:
     for what, table in (("scores", left), ("labels", right)):
         if on not in table.column_names:
             has = f"to match rows by; they have {', '.join(table.column_names)}; name a shared one with "
-            raise ColumnError(f"the {what} have no column {on!r} {has}", Argument("on"))
+            raise UnknownColumnError(f"the {what} have no column {on!r} {has}", Argument("on"))
         key = as_array(table.column(on), on)
         if not (pa.types.is_integer(key.type) or is_text(key.type)):
             raise ColumnError(f"column {on!r} of the {what} holds {key.type}, not ids (text or integers)")
@@ -172,7 +172,7 @@ def _ratings_of(
     """The name of the label, excluding the columns ``others``, and a column for each rater, if several."""
     for name in [*raters, *([label] if label is not None else [])]:
         if name not in table.column_names:
-            raise ColumnError(f"labels: {UnknownNameError.of('column', name, table.column_names)}")
+            raise UnknownColumnError(f"labels: {UnknownNameError.of('column', name, table.column_names)}")
     if raters:
         return label or "mean of the raters", {name: table.column(name) for name in raters}
     if label is None:

@@ -17,7 +17,7 @@ from fastmetrics.base.arrays import Floats, Ints, doubles, is_number, is_text, n
 from fastmetrics.base.column_names import is_id, listed
 from fastmetrics.base.columns import as_array, as_arrow, by_index, index_columns, open_frame
 from fastmetrics.base.display import Grid, NotebookTables, lines_of
-from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import Argument, ColumnError, InputError, OptionError, UnknownColumnError, UnknownNameError
 from fastmetrics.base.options import Real, argument
 from fastmetrics.stats.estimates import UNDEFINED, Estimate
 from fastmetrics.stats.figures import UNKNOWN, Influence, Pairs, of_sums
@@ -91,7 +91,7 @@ def _columns(ratings: Any, raters: Sequence[str] | str | None) -> dict[str, pa.A
     names = frame.names if raters is None else listed(raters)
     for name in names:
         if name not in frame.names:
-            raise ColumnError(f"raters: {UnknownNameError.of('column', name, frame.names)}")
+            raise UnknownColumnError(f"raters: {UnknownNameError.of('column', name, frame.names)}")
     if raters is None:
         names = [name for name in names if not is_id(name)]
     schema, pieces = frame.read(names)

@@ -49,6 +49,20 @@ def with_points(text: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$", r"\1.\2")
 
 
+_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$"
+
+
+def ambiguous(text: pa.ChunkedArray) -> str | None:
+    """The first number whose comma may be a decimal one or separate thousands, where no other number tells.
+
+    >>> ambiguous(pa.chunked_array([["1,250", "3"]])), ambiguous(pa.chunked_array([["1,250", "3,5"]]))
+    ('1,250', None)
+    """
+    commas = text.filter(pc.match_substring(text, ","))
+    unclear = pc.match_substring_regex(commas, _THOUSANDS)
+    return commas[0].as_py() if len(commas) and pc.all(unclear).as_py() else None
+
+
 def _converter(type_: pa.DataType, kind: str) -> Callable[[str], Any]:
     """What makes a value of a cell that is not blank, for a column of this type."""
     if is_list(type_) and kind in ("texts", "values", "choices"):

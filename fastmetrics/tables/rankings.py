@@ -47,6 +47,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "grade": ("relevance", "rel", "label", "grade", "judgment", "judgement", "score"),
 }
 """The possible names of a column, ignoring letter case, with hyphens or underscores; the first match is used."""
+RANKS = ("rank", "position")
+"""The names of a column of ranks, from the best on, of a ranking without scores."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -59,6 +61,12 @@ def canonical(name: str) -> str:
 def is_text(kind: pa.DataType) -> bool:
     """Whether the type holds consecutive strings."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+_WITHOUT_SCORES = (
+    "; a ranking without scores has a column rank, or only query and document, best first, or is "
+    "{query: [documents]} in JSON"
+)
 
 
 @dataclass(frozen=True)
@@ -74,13 +82,14 @@ class RankingColumns:
 
     def __post_init__(self) -> None:
         """Raise ``UnknownNameError`` for a name of no column of rankings and judgements."""
-        known = [name for names in NAMES.values() for name in names]
+        known = [name for names in (*NAMES.values(), RANKS) for name in names]
         for name in self.named:
             if canonical(name) not in known:
                 raise UnknownNameError.of("column", name, [names[0] for names in NAMES.values()])
 
     def columns_among(self, names: Sequence[str]) -> list[str]:
-        """The columns of query, document and value among ``names``; of two columns, judgements have no value.
+        """The columns of query, document and value among ``names``; two columns alone have no value: they are relevant
+        documents, or those of a ranking in its order.
 
         Raises ``ColumnError`` if one is missing.
         """
@@ -89,14 +98,22 @@ class RankingColumns:
         chosen: list[str] = []
         for what in ("query", "doc", self.kind):
             matches = [present[name] for name in NAMES[what] if name in present]
-            if not matches and what == "grade" and len(names) == len(chosen):
+            if not matches and what == self.kind and len(names) == len(chosen):
                 break
+            if not matches and what == "score":
+                matches = [present[name] for name in RANKS if name in present]
             if not matches:
                 usual = " or ".join(NAMES[what])
                 none = f"{self.name}: no column {usual} among {quoted(names)}; name yours with "
-                raise ColumnError(none, Argument("columns", {NAMES[what][0]: ...}))
+                more = _WITHOUT_SCORES * (what == "score")
+                raise ColumnError(none, Argument("columns", {NAMES[what][0]: ...}), more)
             chosen.append(matches[0])
         return chosen
+
+    def _are_ranks(self, names: Sequence[str]) -> bool:
+        """Whether the values of a ranking with these columns are ranks."""
+        present = {*map(canonical, names), *(canonical(name) for name, own in self.named.items() if own in names)}
+        return self.kind == "score" and not present & {*NAMES["score"]} and bool(present & {*RANKS})
 
     def are_among(self, names: Iterable[Any]) -> bool:
         """Whether these are names of the columns of a table, rather than queries."""
@@ -110,7 +127,10 @@ class RankingColumns:
         Raises ``ColumnError`` for a bad row.
         """
         query, doc, *values = map(batch.column, self.columns_among(batch.schema.names))
-        value = values[0] if values else pa.array(np.ones(batch.num_rows))
+        nothing = (
+            np.ones(batch.num_rows) if self.kind == "grade" else -np.arange(row, row + batch.num_rows, dtype=float)
+        )
+        value = values[0] if values else pa.array(nothing)
         for name, column in (("query", query), ("document", doc), (self.kind, value)):
             holes = pa.types.is_dictionary(column.type) and column.dictionary.null_count
             plain = column.cast(column.type.value_type) if holes else column
@@ -118,6 +138,8 @@ class RankingColumns:
                 wrong = int(np.flatnonzero(plain.is_null().to_numpy(zero_copy_only=False))[0]) + row
                 raise ColumnError(f"{self.name}, row {wrong}: the {name} is null; give it, or leave the row out")
         numbers = value if pa.types.is_float64(value.type) else self._number(value, row)
+        if self._are_ranks(batch.schema.names):
+            numbers = pc.negate(numbers)
         unfit = np.isnan if self.kind == "score" else lambda grades: ~np.isfinite(grades)
         wrong_rows = np.flatnonzero(unfit(numpy_values(numbers)))
         if wrong_rows.size:
@@ -286,6 +308,7 @@ _RUN = _Form("query Q0 document rank score tag", (0, 2, 4), is_whole=False)
 # without the fields of trec_eval that are always the same, as of MS MARCO
 _RANKS = _Form("query document rank", (0, 1, 2))
 _SCORES = _Form("query document score", (0, 1, 2))
+_RUN_OF_RANKS = _Form("query Q0 document rank", (0, 2, 3), is_whole=False)
 _IN_ORDER = _Form("query document", (0, 1, 1))
 _PAIRS = _Form("query document", (0, 1, 1))
 _HEAD_OF_FORM = 1 << 16
@@ -323,7 +346,17 @@ def _form_of(text: bytes, *, judgements: bool) -> _Form:
         return _PAIRS if len(first) == 2 else _JUDGEMENTS
     if len(first) == 3:
         return _RANKS if first[2] == b"1" else _SCORES
+    if first[1:2] in ([b"Q0"], [b"q0"]) and (len(first) == 4 or (len(first) == 5 and not _is_number(first[4]))):
+        return _RUN_OF_RANKS
     return _IN_ORDER if len(first) == 2 else _RUN
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _batch(data: NDArray[np.uint8], path: str, line: int, form: _Form, kind: str) -> pa.RecordBatch:
@@ -345,16 +378,20 @@ def _batch(data: NDArray[np.uint8], path: str, line: int, form: _Form, kind: str
         }
         other = swaps.get((form, fields))
         hint = "" if other is None else f"; are these {other}?"
+        hint += _OTHERS if form is _RUN else ""
         raise FileFormatError(f"{path}, line {numbers[first]}: expected a line {form.line!r}{hint}")
     query, doc, value = (_gathered(data, starts[field, :rows], stops[field, :rows]) for field in form.fields)
     if form is _PAIRS:
         return pa.record_batch({"query": query, "doc": doc, kind: pa.array(np.ones(rows))})
     values = pa.array(numbers.astype(np.float64)) if form is _IN_ORDER else _floats(value, numbers, path, form)
-    values = pc.negate(values) if form in (_IN_ORDER, _RANKS) else values
+    values = pc.negate(values) if form in (_IN_ORDER, _RANKS, _RUN_OF_RANKS) else values
     return pa.record_batch({"query": query, "doc": doc, kind: values})
 
 
-_OTHERS = "; without scores, expected 'query document' in the order of the ranking, or 'query document rank' from 1"
+_OTHERS = (
+    "; without scores, expected 'query document' in the order of the ranking, 'query document rank' from 1, or "
+    "'query Q0 document rank'"
+)
 
 
 def _gathered(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> pa.Array:

@@ -20,7 +20,15 @@ from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import is_list
 from fastmetrics.base.column_names import is_id, kept_columns
 from fastmetrics.base.display import Grid, NotebookTables
-from fastmetrics.base.errors import Argument, ColumnError, FileFormatError, InputError, OptionError, OutputError
+from fastmetrics.base.errors import (
+    Argument,
+    ColumnError,
+    FileFormatError,
+    InputError,
+    OptionError,
+    OutputError,
+    UnknownColumnError,
+)
 from fastmetrics.base.options import Choice, argument
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.threads import ordered
@@ -259,7 +267,7 @@ def _kept(vectors: VectorsLike, keep: Sequence[str] | str, taken: set[str]) -> d
     names = kept_columns(keep, source.names)
     for name in names:
         if name not in source.names:
-            raise ColumnError(source.names.unknown(name))
+            raise UnknownColumnError(source.names.unknown(name))
         if name in taken and keep != "all":
             raise OptionError(Argument("keep", name), ": the new table has ids or vectors of this name")
     table = whole_table(source, dict.fromkeys(names, "any"))

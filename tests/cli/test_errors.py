@@ -106,7 +106,7 @@ WAYS = [
     ("summarize old.jsonl --histograms -o x.csv", "--output", "--worst"),
     ("summarize old.jsonl --primary --histograms", "--primary", "--histograms"),
     ("summarize old.jsonl old.jsonl --histograms", "--histograms", "2"),
-    ("summarize old.jsonl -m token_f1", "--metrics"),
+    ("summarize old.jsonl --primary -m token_f1", "--metrics"),
     ("compare a.run b.run --qrels q --margin 0.1", "--margin"),
     ("compare old.jsonl new.jsonl --depth 3", "--depth", "--qrels"),
     ("compare old.jsonl new.jsonl --json --latex", "--json", "--latex"),
@@ -150,7 +150,7 @@ ERRORS = [
     ("suite of retrieval", lambda: score("--suites", "retrieval"), 3, "retrieval", "id"),
     ("suite of vectors", lambda: score("--suites", "semantic"), 3, "semantic", "id"),
     ("two aliases", lambda: tools(output="a", response="b"), 3, "output", "response", "--columns answer"),
-    ("missing column", lambda: score("--columns", "answer=anser"), 3, "anser", "answer"),
+    ("missing column", lambda: score("--columns", "answer=anser"), 2, "anser", "answer"),
     ("objects as answers", lambda: scored("t.parquet", {"answer": [{"a": 5}], "reference": ["a"]}), 3, "answer"),
     ("lists of lists", lambda: scored("t.parquet", {"answer": pa.array([[["a"]]]), "reference": ["a"]}), 3, "answer"),
     (

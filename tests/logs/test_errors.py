@@ -9,7 +9,14 @@ import pyarrow as pa
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, MissingExtraError, OptionError, UnknownNameError
+from fastmetrics.base.errors import (
+    ColumnError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    UnknownColumnError,
+    UnknownNameError,
+)
 from fastmetrics.base.limits import SIZES, ReadSizes
 from fastmetrics.tables.opening import open_source
 from tests.support.goldens import errors_of
@@ -76,7 +83,7 @@ ERRORS = [
     (
         "chunks: an unknown column",
         chunks([["a"]], {"id": ["a"]}, chunk_column="idd"),
-        ColumnError,
+        UnknownColumnError,
         "idd",
         "chunk_column",
     ),
@@ -89,7 +96,7 @@ ERRORS = [
     (
         "chunks: an unknown score",
         chunks({"retrieved_ids": [["a"]], "f2": [1.0]}, scores="f1"),
-        ColumnError,
+        UnknownColumnError,
         "scores",
         "f1",
     ),
@@ -108,7 +115,7 @@ ERRORS = [
     (
         "check: an unknown label",
         lambda: fm.logs.check_dataset({"verdict": [1]}, labels="verdct"),
-        ColumnError,
+        UnknownColumnError,
         "labels",
     ),
     ("check: near", lambda: fm.logs.check_dataset({"question": ["a"]}, near=1.1), OptionError, "near", "1.1"),
@@ -145,13 +152,13 @@ ERRORS = [
     # topics
     ("topics: no vectors", topics({"question": ["a"]}), ColumnError, "question_embedding", "embedder"),
     ("topics: none", topics(VECTOR, topics=0), OptionError, "topics", "0"),
-    ("topics: an unknown score", topics(VECTOR, failure="f1"), ColumnError, "f1"),
+    ("topics: an unknown score", topics(VECTOR, failure="f1"), UnknownColumnError, "f1"),
     ("topics: no answers", topics(VECTOR, failure="unanswered"), ColumnError, "answer"),
     ("topics: no score", topics({**VECTOR, "f1": [2.0]}, failure="f1"), ColumnError, "f1", "0", "2"),
     (
         "topics: no sources",
         topics({**VECTOR, "retrieved_ids": [["a"]]}, chunks={"id": ["a"], "file": ["x"]}),
-        ColumnError,
+        UnknownColumnError,
         "source_column",
         "source",
     ),
@@ -188,7 +195,7 @@ ERRORS = [
     ),
     ("sessions: an unknown model", sessions(SESSION, model="x", prices=PRICES), UnknownNameError, "x"),
     # commands, by exit code
-    ("logs chunks: an unknown column", command("chunks", "--columns", "retrieved_ids=no", hits=["a"]), 3, "no"),
+    ("logs chunks: an unknown column", command("chunks", "--columns", "retrieved_ids=no", hits=["a"]), 2, "no"),
     ("logs cache: no vectors", command("cache", question="a"), 3, "--embedder"),
     ("logs context: no vectors", command("context", question="a", session=1), 3, "--embedder"),
 ]

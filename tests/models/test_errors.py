@@ -15,6 +15,7 @@ from fastmetrics.base.errors import (
     OptionError,
     PluginError,
     ServiceError,
+    UnknownColumnError,
     UnknownNameError,
 )
 from tests.support.goldens import errors_of
@@ -256,7 +257,7 @@ ERRORS = [
     ("settings twice", lambda: fm.judge(ANSWERED, settings(), model="other"), OptionError, "model"),
     ("kept column of an axis",
      lambda: judged(table={**ANSWERED, "judge_safety_a": ["b"]}, keep="judge_safety_a"), ColumnError, "judge_safety_a"),
-    ("kept unknown column", lambda: judged(keep=["nothing"]), ColumnError, "nothing"),
+    ("kept unknown column", lambda: judged(keep=["nothing"]), UnknownColumnError, "nothing"),
     ("numbers as answers", lambda: judged(table={**ANSWERED, "answer": [1]}), ColumnError, "answer"),
     ("no contexts", lambda: judged("faithfulness", {"question": ["q"], "answer": ["a"]}),
      ColumnError, "contexts", "reference"),
@@ -310,7 +311,7 @@ ERRORS = [
      ColumnError, "answer_embedding", "keep"),
     ("nothing to embed", lambda: embedded({"a": ["b"]}), ColumnError, "question", "of"),
     ("unknown column to embed", lambda: fm.embed({"text": ["a"]}, fm.Embedder(letters), "txt"),
-     ColumnError, "txt", "text"),
+     UnknownColumnError, "txt", "text"),
     ("lists of answers", lambda: embedded(pa.table({"answer": [["a"]]})), ColumnError, "answer"),
 ]  # fmt: skip
 

@@ -19,6 +19,7 @@ from fastmetrics.base.errors import (
     MissingExtraError,
     OptionError,
     OutputError,
+    UnknownColumnError,
     UnknownNameError,
 )
 from fastmetrics.reporting import page as page_module
@@ -132,7 +133,7 @@ ERRORS = [
     ("report: ids on one side", lambda: page(BARE, baseline=SCORES), ColumnError, "run 1", "id"),
     ("report: texts of no baseline", lambda: page(baseline_texts=TEXTS), OptionError, "baseline_texts", "baseline"),
     ("report: labels of no judge", lambda: page(labels=OTHERS), OptionError, "labels", "judged"),
-    ("report: by", lambda: page(by="language"), ColumnError, "language"),
+    ("report: by", lambda: page(by="language"), UnknownColumnError, "language"),
     ("report: language", lambda: page(language="de"), OptionError, "language", "de"),
     ("report: rows", lambda: page(rows="some"), OptionError, "rows", "some"),
     ("report: no scores", lambda: page(holding("t.jsonl", '{"id": 1, "name": "x"}\n')), FileFormatError, "t.jsonl"),
@@ -141,7 +142,7 @@ ERRORS = [
     ("report: no folder", lambda: page(output="no/such/r.html"), OutputError, "no/such"),
     ("report: without jinja2", without("jinja2", page), MissingExtraError, "jinja2", "report"),
     ("report: only the baseline", lambda: page(SYSTEMS, system="model", baseline="one"), InputError, "one"),
-    ("report: no systems", lambda: page(SYSTEMS, system="llm"), ColumnError, "llm"),
+    ("report: no systems", lambda: page(SYSTEMS, system="llm"), UnknownColumnError, "llm"),
     ("report: texts of some runs", lambda: page(dict.fromkeys("abc", SCORES), texts=[TEXTS] * 2), OptionError,
      "texts", "2", "3"),
     ("report: texts of a run of other ids", lambda: page({"a": SCORES, "b": SCORES}, texts=[TEXTS, OTHERS]),
@@ -186,9 +187,9 @@ ERRORS = [
     ("rag: an address as output", lambda: rag(output="s3://bucket/rag"), OptionError, "output", "s3://bucket/rag"),
     # columns
     ("rag: no question", lambda: rag({"id": 1, "q": "a"}), ColumnError, "question", "id", "q", "columns"),
-    ("rag: no text", lambda: rag(chunk_settings=columns(text="body")), ColumnError, "body", "text"),
-    ("rag: no id", lambda: rag(chunk_settings=columns(id="nr")), ColumnError, "nr", "id"),
-    ("rag: no vector", lambda: rag(chunk_settings=columns(vector="v")), ColumnError, "v", "vector"),
+    ("rag: no text", lambda: rag(chunk_settings=columns(text="body")), UnknownColumnError, "body", "text"),
+    ("rag: no id", lambda: rag(chunk_settings=columns(id="nr")), UnknownColumnError, "nr", "id"),
+    ("rag: no vector", lambda: rag(chunk_settings=columns(vector="v")), UnknownColumnError, "v", "vector"),
     ("rag: lists of texts", lambda: rag(chunks=[{"id": "c0", "text": ["ab"]}]), ColumnError, "text", "list"),
     # ids
     ("rag: an id twice", lambda: rag(chunks=[*CHUNKS, CHUNKS[0]]), ColumnError, "c.jsonl", "c0"),

@@ -23,6 +23,7 @@ from fastmetrics.base.errors import (
     MissingExtraError,
     OptionError,
     OutputError,
+    UnknownColumnError,
     UnknownNameError,
 )
 from tests.support.goldens import errors_of
@@ -258,13 +259,13 @@ ERRORS: list[tuple[Any, ...]] = [
     ("correction", compare(correction="bonferoni"), OptionError, "correction", "bonferoni"),
     ("confidence", compare(confidence=1.0), OptionError, "confidence", "1.0"),
     ("baseline", compare(baseline="odl"), UnknownNameError, "odl", "old"),
-    ("by", compare(by="langage"), ColumnError, "langage", "language"),
+    ("by", compare(by="langage"), UnknownColumnError, "langage", "language"),
     ("by a number", compare(by=[1]), OptionError, "by"),
     ("better", compare(better={"token_f1": "more"}), OptionError, "higher", "lower"),
     ("better: a word", compare(better="lower"), OptionError, "better"),
     ("threads", compare(threads=-1), OptionError, "threads", "-1"),
     ("resamples", compare(resamples=0), OptionError, "resamples", "0"),
-    ("cluster", compare(cluster="sesion"), ColumnError, "sesion"),
+    ("cluster", compare(cluster="sesion"), UnknownColumnError, "sesion"),
     ("on a list", compare(on=["group"]), OptionError, "on"),
     ("segments", compare(by="language", segments=5), ColumnError, "segments", "int"),
     ("a metric that a run lacks", compare(OWN, metrics="token_f1"), UnknownNameError, "token_f1", "new"),
@@ -308,7 +309,7 @@ ERRORS: list[tuple[Any, ...]] = [
     ("a percentile", gate("token_f1.p101 >= 0.6"), UnknownNameError, "token_f1.p101"),
     ("an unknown segment", gate("token_f1 >= 0 where language=fr"), ColumnError, "language", "fr"),
     ("an unknown segment of changes", gate("drop <= 0 where language=fr"), ColumnError, "language", "fr"),
-    ("an unknown column", gate("token_f1 >= 0 where langage=ru"), ColumnError, "langage"),
+    ("an unknown column", gate("token_f1 >= 0 where langage=ru"), UnknownColumnError, "langage"),
     ("a column of lists", gate("token_f1 >= 0 where g=1", {**NEW, "g": [[1]] * N}), ColumnError, "g", "list"),
     ("no baseline", gate("token_f1.drop <= 0", baseline=None), OptionError, "baseline"),
     ("an unknown change", gate("token_f2.drop <= 0"), UnknownNameError, "token_f2", "token_f1"),
@@ -394,7 +395,7 @@ ERRORS: list[tuple[Any, ...]] = [
             {"token_f1.mean": "hallucination.max"},
         )
     ),
-    ("summarize_by: by", lambda: fm.results.summarize_by(OLD, by="langage"), ColumnError, "langage"),
+    ("summarize_by: by", lambda: fm.results.summarize_by(OLD, by="langage"), UnknownColumnError, "langage"),
     ("summarize_by: metrics", lambda: fm.results.summarize_by(OLD, metrics="token_f2"), UnknownNameError, "token_f1"),
     ("flags: a number", lambda: fm.results.summarize_by({"retries": [0, 50]}, flags="retries"), InputError, "1", "50"),
     ("flags: unknown", lambda: fm.results.summarize_by(OWN, flags="retries"), UnknownNameError, "retries"),
@@ -433,7 +434,7 @@ ERRORS: list[tuple[Any, ...]] = [
         for names in (["guess", "expected_label"], ["label"])
     ),
     *(
-        (f"classification: {given}", classes(NESTED, **(PATHS | given)), ColumnError, *given.values())
+        (f"classification: {given}", classes(NESTED, **(PATHS | given)), UnknownColumnError, *given.values())
         for given in ({"predicted": "out.lable"}, {"by": "lang"}, {"cluster": "doc"})
     ),
     ("classification: objects", classes(NESTED, **(PATHS | {"predicted": "out"})), ColumnError, "out"),
@@ -460,7 +461,7 @@ ERRORS: list[tuple[Any, ...]] = [
     ("command: power", command("power", "old.parquet", "new.parquet"), 2, "--delta"),
     # judges
     ("judge_report: no judge", lambda: fm.judge_report(OWN), ColumnError),
-    ("judge_report: by", lambda: fm.judge_report(JUDGED, by="langage"), ColumnError, "by", "langage"),
+    ("judge_report: by", lambda: fm.judge_report(JUDGED, by="langage"), UnknownColumnError, "by", "langage"),
     ("judge_report: label", lambda: fm.judge_report(JUDGED, {**TWO, "y": [1, 2]}), ColumnError, "label", "f1", "y"),
     ("judge_report: other ids", lambda: fm.judge_report(JUDGED, {"id": ["p1"], "a": [1]}), InputError, "id"),
     ("judge_report: words as labels", lambda: fm.judge_report(OLD, labels=["yes"]), ColumnError, "run 1"),
@@ -468,13 +469,13 @@ ERRORS: list[tuple[Any, ...]] = [
     ("command: no judge", command("judge", "report", "own.parquet"), 3, "own"),
     # validate
     ("validate: lengths", validate([1, 0, 1]), ColumnError, "2", "3"),
-    ("validate: no ids", validate({"c": [1, 0]}, on="id"), ColumnError, "id"),
+    ("validate: no ids", validate({"c": [1, 0]}, on="id"), UnknownColumnError, "id"),
     ("validate: an id twice", validate({"id": ["a", "a"], "c": [1, 0]}), InputError, "id", "a"),
     ("validate: fractions as ids", validate({"f1": [1, 0]}, on="f1"), ColumnError, "f1", "double"),
     ("validate: two labels", validate({"c": [1, 0], "d": [1, 0]}), ColumnError, "c", "d"),
     ("validate: words", validate({"c": ["good", "bad"]}), ColumnError, "label", "c"),
     ("validate: lists", validate({"c": [["yes"], ["no"]]}), ColumnError, "label"),
-    ("validate: label", validate({"correct": [1, 0]}, label="corect"), ColumnError, "corect", "correct"),
+    ("validate: label", validate({"correct": [1, 0]}, label="corect"), UnknownColumnError, "corect", "correct"),
     ("validate: words named", validate({"c": ["good", "bad"]}, label="c"), InputError, "row 0", "c"),
     (
         *["validate: raters", validate({"c": ["no"] * 2, "d": ["yes", "maybe"]}, raters=["c", "d"]), InputError],
@@ -498,7 +499,7 @@ ERRORS: list[tuple[Any, ...]] = [
         *["row 0", "row 1"],
     ),
     ("validate: mixed labels", validate(MIXED, label="meta"), ColumnError, "meta", "row 0"),
-    ("validate: cluster", validate(GROUPED, cluster="sesion"), ColumnError, "cluster", "sesion", "session"),
+    ("validate: cluster", validate(GROUPED, cluster="sesion"), UnknownColumnError, "cluster", "sesion", "session"),
     ("validate: a null group", validate(GROUPED, cluster="session"), ColumnError, "session", "row 1"),
     ("validate: lists as groups", validate(GROUPED, label="good", cluster="lists"), ColumnError, "lists"),
     (
@@ -514,7 +515,7 @@ ERRORS: list[tuple[Any, ...]] = [
     ("sample: budget 0", drawn(budget=0), OptionError, "budget", "0"),
     ("sample: an unknown column", drawn(using="token_f2"), UnknownNameError, "token_f2", "token_f1"),
     ("sample: no column", drawn(using=[]), OptionError, "using"),
-    ("sample: an unknown segment", drawn(by="lang"), ColumnError, "lang", "language"),
+    ("sample: an unknown segment", drawn(by="lang"), UnknownColumnError, "lang", "language"),
     ("sample: no ids", drawn(BARE), ColumnError, "on"),
     ("sample: an id twice", drawn({"id": ["a", "a"], "token_f1": [0.1, 0.2]}, budget=1), InputError, "1"),
     ("sample: a pilot of one value", drawn(pilot={**OLD, "judge_x": [1.0] * N}), InputError, "judge_x", "pilot"),
@@ -552,11 +553,11 @@ ERRORS: list[tuple[Any, ...]] = [
     ("worst_rows: answers of two runs", worst(answers={"id": [*IDS, *IDS], "answer": ["a"] * 48}), InputError, "2"),
     ("worst_rows: answers by position", worst(BARE, answers={"answer": ["a"] * 23}), InputError, "24", "23"),
     ("worst_rows: a baseline by position", worst(BARE, baseline=SHORT), InputError, "24", "23"),
-    ("worst_rows: on", worst(answers={"answer": ["a"]}, on="question"), ColumnError, "question"),
+    ("worst_rows: on", worst(answers={"answer": ["a"]}, on="question"), UnknownColumnError, "question"),
     ("worst_rows: segment", worst(by="language", segment="language=rus"), UnknownNameError, "language=ru"),
-    ("worst_rows: by", worst(by="langage", segment="language=ru"), ColumnError, "langage"),
+    ("worst_rows: by", worst(by="langage", segment="language=ru"), UnknownColumnError, "langage"),
     ("worst_rows: segment alone", worst(segment="language=ru"), OptionError, "segment", "by"),
-    ("worst_rows: keep", worst(keep="topic"), ColumnError, "topic"),
+    ("worst_rows: keep", worst(keep="topic"), UnknownColumnError, "topic"),
     ("worst_rows: no direction", worst(OWN, "own"), OptionError, "own", "better"),
     ("worst_rows: a direction", worst(OWN, "own", better={"own": "lowr"}), OptionError, "lowr"),
     ("worst_rows: other questions", worst(NEW, baseline={**OLD, "question": ["?"] * N}), InputError, "24"),

@@ -265,6 +265,25 @@ def test_three_files_in_one_call(tmp_path, monkeypatch):
     assert program("gate", "s.parquet", "-r", "token_f1 >= 0.95", "--json", "-", "--markdown", "-").code == 2
 
 
+ABSENT = [
+    # rows with a score of 1, rows that are gone, the rule, its exit code: few rows fail only where the gone ones tell
+    *[(4, 0, "token_f1 >= 0.9", 6), (4, 1, "token_f1 >= 0.9", 1), (4, 1, "token_f1 >= 0.8", 6)],
+    *[(3, 1, "token_f1 >= 0.9", 6), (0, 5, "token_f1 >= 0.9", 1), (4, 116, "token_f1.drop.point <= 0.02", 1)],
+    *[(4, 116, "token_f1.low >= 0.5", 1), (4, 116, "token_f1 >= 0.9 with unpaired=ignore", 6)],
+    *[(4, 6, "token_f1 >= 0.9 with n >= 11", 6), (4, 7, "token_f1 >= 0.9 with n >= 11", 1)],
+    *[(4, 16, "token_f1.equivalent <= 0.5", 1), (4, 16, "token_f1.drop <= 0.9", 6)],
+]
+
+
+@pytest.mark.parametrize(("n", "gone", "rule", "code"), ABSENT)
+def test_rows_that_are_gone_fail_a_rule_that_has_too_few_others(tmp_path, n, gone, rule, code):
+    table = pa.table({"id": range(n + gone), "token_f1": [1.0] * (n + gone)})
+    pq.write_table(table, tmp_path / "old.parquet")
+    pq.write_table(table.slice(0, n), tmp_path / "new.parquet")
+    done = program("gate", tmp_path / "new.parquet", "--baseline", tmp_path / "old.parquet", "-r", rule)
+    assert (done.code, "with a score, expected" in " ".join(done.out.split())) == (code, code == 6), done.out
+
+
 @pytest.mark.parametrize(("n", "code"), [(4, 6), (5, 1), (6, 1)])
 def test_too_few_rows_have_a_code_of_their_own(tmp_path, n, code):
     pq.write_table(pa.table({"token_f1": [0.1 * row for row in range(n)]}), tmp_path / "s.parquet")
@@ -272,9 +291,18 @@ def test_too_few_rows_have_a_code_of_their_own(tmp_path, n, code):
     assert program("gate", tmp_path / "s.parquet", "-r", "token_f1 >= 0.9", "-r", "token_f1.n >= 100").code == 1
 
 
-def test_junit_of_an_input_that_cannot_be_read(tmp_path):
+def test_files_of_an_input_that_cannot_be_read(tmp_path):
     (tmp_path / "s.parquet").write_bytes(b"cut")
-    done = program("gate", tmp_path / "s.parquet", "-r", "token_f1 >= 0.9", "--junit", tmp_path / "g.xml")
-    assert done.code == 3
+    for old in ("g.xml", "g.json", "g.md"):
+        (tmp_path / old).write_text("of last night")
+    files = ("--junit", tmp_path / "g.xml", "--json", tmp_path / "g.json", "--markdown", tmp_path / "g.md")
+    done = program("gate", tmp_path / "s.parquet", "-r", "token_f1 >= 0.9", *files)
+    assert (done.code, done.out) == (3, "")
+    told, error = json.loads((tmp_path / "g.json").read_text()), done.err[len("error: ") : -1]
+    assert (told["passed"], told["verdict"], told["error"], told["checks"]) == (False, "not checked", error, [])
+    assert (tmp_path / "g.md").read_text() == f"### ❌ {tmp_path}/s.parquet not checked\n\n{error}\n"
+    assert json.loads(program("gate", tmp_path / "s.parquet", "-r", "f1 > 0", "--json", "-").out)["error"] == error
+    told = program("gate", tmp_path / "s.parquet", "--json", tmp_path / "g.json")
+    assert (told.code, "--require" in json.loads((tmp_path / "g.json").read_text())["error"]) == (2, True)
     suite = ElementTree.parse(tmp_path / "g.xml").getroot()
     assert (suite.get("errors"), suite.find("testcase/error").get("message")) == ("1", done.err[len("error: ") : -1])

@@ -492,14 +492,35 @@ def test_junit_is_printed_on_request(nights):
     assert program("gate", nights / "0.parquet", "-r", rule, "--junit", "-", "--json", "-").code == 2
 
 
-def test_a_run_that_may_be_the_last_is_not_left_out(nights):
+@pytest.mark.parametrize(
+    ("torn", "first", "written", "told"),
+    [
+        ("1", "0", 3e9, "what is left out is earlier by its name"),
+        ("5", "0", 1e9, "it may be the last run, as its name is after 4.parquet: move it away, or "),
+        ("1", "night-9", 3e9, "the names do not have the order of the starts, and it was not written before 2040"),
+        ("1", "night-9", 1e9, "what is left out is earlier by the time of the file"),
+    ],
+)
+def test_a_run_that_may_be_the_last_is_not_left_out(nights, torn, first, written, told):
     (nights / "2.parquet").unlink()
-    os.utime(nights / "1.parquet", (3e9, 3e9))  # 2065
+    (nights / "0.parquet").rename(nights / f"{first}.parquet")
+    (nights / "1.parquet").rename(nights / f"{torn}.parquet")
+    os.utime(nights / f"{torn}.parquet", (written, written))
     for command in (("gate", nights, "--latest", "-r", "token_f1 >= 0"), ("runs", "trend", nights, "token_f1")):
         alert = ("--alert", "token_f1 >= 0") if command[0] == "runs" else ()
-        told = program(*command, *alert, "--skip-unreadable")
-        assert (told.code, "; it may be the last run: move it away, or name the run" in told.err) == (3, True)
+        done = program(*command, *alert, "--skip-unreadable")
+        said = " ".join((done.out + done.err).split())
+        assert (done.code, told in said) == (0 if "earlier" in told else 3, True), said
     assert program("runs", "trend", nights, "token_f1", "--skip-unreadable").code == 0
+
+
+def test_runs_without_times_are_in_the_order_of_counting(tmp_path):
+    for n in (2, 10, 9):
+        fm.score([{"id": 1, "answer": "a", "reference": "a"}], "token_f1", output=tmp_path / f"run-{n}.parquet")
+    assert [run["file"] for run in fm.results.list_runs(tmp_path).to_pylist()] == [
+        f"run-{n}.parquet" for n in (2, 9, 10)
+    ]
+    assert "run-10.parquet is the last of 3 runs" in fm.gate(tmp_path, "token_f1.n >= 1", latest=True).notes[0]
 
 
 ALERTS = [

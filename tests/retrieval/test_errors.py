@@ -13,7 +13,14 @@ import pandas as pd
 import pyarrow as pa
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import (
+    ColumnError,
+    FileFormatError,
+    InputError,
+    OptionError,
+    UnknownColumnError,
+    UnknownNameError,
+)
 from fastmetrics.retrieval.faq import match_faq
 from fastmetrics.retrieval.measures import UNSUPPORTED
 from tests.support.goldens import errors_of
@@ -115,7 +122,7 @@ BROKEN: list[tuple[Any, ...]] = [
     ("run.txt", "q Q0 a 1 2.0 t\nq Q0 b 2\n", FileFormatError, "line 2"),
     ("run.txt", "q1\td1\t1\nq1\td2\n", FileFormatError, "line 2", "query document rank"),
     ("run.txt", "q1\td1\nq1\td2\t3\n", FileFormatError, "line 2", "query document"),
-    ("run.txt", "# many words in a row\nq Q0 d 1\n", FileFormatError, "line 2"),
+    ("run.txt", "# many words in a row\nq 0 d 1\n", FileFormatError, "line 2"),
     ("run.txt", "q Q0 a 1 2.0 t\n\nq Q0 b 2 high t\n", FileFormatError, "line 3", "high"),
     ("run.txt", "# a comment\n\nq Q0 d 0 +1 t\n\nq Q0 e 0 +one t\n", FileFormatError, "line 5", "+one"),
     ("run.txt", "q Q0 a 1 nan t\n", ColumnError, "row 0", "score"),
@@ -218,7 +225,13 @@ ERRORS: list[tuple[Any, ...]] = [
     ("match: numbers", lambda: match_faq([1, 2], ["b"]), ColumnError, "questions"),
     ("match: lists", lambda: match_faq(["a"], [["b"]]), ColumnError, "faq_questions", "list<item: string>"),
     ("match: no answers", lambda: fm.match(FAQ, FAQ), ColumnError, "faq", "answer"),
-    ("match: an unknown column", lambda: fm.match(FAQ, FAQ, columns={"answer": "bodi"}), ColumnError, "bodi", "body"),
+    (
+        "match: an unknown column",
+        lambda: fm.match(FAQ, FAQ, columns={"answer": "bodi"}),
+        UnknownColumnError,
+        "bodi",
+        "body",
+    ),
     ("bot: no answers", lambda: fm.retrieval.StrictMatchBot({"question": ["a"]}), ColumnError, "answer"),
     ("bot: a number", lambda: fm.retrieval.StrictMatchBot(7), ColumnError, "faq"),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownNameError
+from fastmetrics.base.errors import ColumnError, InputError, OptionError, UnknownColumnError, UnknownNameError
 from fastmetrics.stats.prediction_powered import powered_mean
 from tests.support.goldens import errors_of
 
@@ -83,7 +83,7 @@ ERRORS: list[tuple[Any, ...]] = [
         )
     ],
     ("alpha: nothing", lambda: fm.stats.krippendorff_alpha([]), InputError),
-    ("raters: unknown", lambda: fm.stats.agreement(RATERS, raters=["anne", "bob"]), ColumnError, "anne", "ann"),
+    ("raters: unknown", lambda: fm.stats.agreement(RATERS, raters=["anne", "bob"]), UnknownColumnError, "anne", "ann"),
     ("raters: no names", lambda: fm.stats.agreement([[1], [1]], raters=["ann"]), OptionError, "raters"),
     ("raters: a note", lambda: fm.stats.agreement({**RATERS, "note": ["a"] * 3}), ColumnError, "raters"),
     ("raters: a text", lambda: fm.stats.agreement({"ann": "yes", "bob": ["yes"]}), ColumnError, "ann"),

@@ -13,7 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import fastmetrics as fm
-from fastmetrics.base.errors import ColumnError, FileFormatError, InputError, OptionError, OutputError, UnknownNameError
+from fastmetrics.base.errors import (
+    ColumnError,
+    FileFormatError,
+    InputError,
+    OptionError,
+    OutputError,
+    UnknownColumnError,
+    UnknownNameError,
+)
 from tests.support.goldens import errors_of
 from tests.support.program import ROOT, jsonl, program
 from tests.support.table_files import write
@@ -227,7 +235,7 @@ ERRORS = [
     # columns of files
     *((f"nearest column in {name}",
      lambda name=name: scored(ROWS.drop(["contexts"]), name, columns={"answer": "anwser"}),
-       ColumnError, "anwser", "answer") for name in ("t.parquet", "t.jsonl", "t.csv")),
+       UnknownColumnError, "anwser", "answer") for name in ("t.parquet", "t.jsonl", "t.csv")),
     ("two types", lambda: files(a=pa.table({"answer": ["x"]}), b=pa.table({"answer": [b"\xff"]})),
      ColumnError, "answer"),
     ("binary answers", lambda: scored(pa.table({"answer": [b"\xff"]}), "t.parquet"), ColumnError, "answer", "binary"),

@@ -18,6 +18,7 @@ from fastmetrics.base.errors import (
     MissingExtraError,
     OptionError,
     OutputError,
+    UnknownColumnError,
     UnknownNameError,
 )
 from tests.support.goldens import errors_of
@@ -130,7 +131,7 @@ ERRORS = [
     ("search: a null text in memory", lambda: fm.search(INDEX, {"question": ["a", None]}, embedder=letters),
      ColumnError, "queries", "question", "row 1"),
     ("search: no texts", lambda: fm.search(INDEX, TABLE, embedder=letters), ColumnError, "question", "query_column"),
-    ("search: no such texts", lambda: asked(query_column="absent"), ColumnError, "absent"),
+    ("search: no such texts", lambda: asked(query_column="absent"), UnknownColumnError, "absent"),
     ("search: vectors as texts", lambda: asked(query_column="vector"), ColumnError, "vector"),
     ("search: texts without an embedder", lambda: asked(None, query_column="question"), OptionError, "query_column"),
     ("search: a cache without an embedder", lambda: asked(None, cache="c"), OptionError, "cache", "embedder"),
