@@ -289,11 +289,11 @@ ROWS = {
     "contexts": [["Ada.", "Bob."], ["In 1815."], ["x"], [], ["Eve."]],
     "level": [1, 2, 3, 4, 5],
 }
-TEMPLATE = "<{contexts}> {question} ({level}) {{level}} {question}"
+TEMPLATE = "{{a}}<{contexts}> {question} ({level}) {{level}} {question}"
 PROMPTS = [
-    "<[1] Ada.\n[2] Bob.> Who? (1) {level} Who?",
-    "<In 1815.> When? (2) {level} When?",
-    "<Eve.> Who? (5) {level} Who?",
+    "{a}<[1] Ada.\n[2] Bob.> Who? (1) {level} Who?",
+    "{a}<In 1815.> When? (2) {level} When?",
+    "{a}<Eve.> Who? (5) {level} Who?",
 ]
 
 
