@@ -129,7 +129,7 @@ def test_metrics_lists_and_explains_each():
         assert all(f"option: {option}=" in explained for option in metric.defaults)
 
 
-def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
+def test_an_interrupt_names_resume_only_where_rows_are_kept(tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise Stopped(signal.SIGINT)
 
@@ -137,7 +137,10 @@ def test_an_interrupt_names_resume_only_where_there_is_one(monkeypatch):
     assert [program(*each, "--threads", 0).code for each in words] == [2, 2]
     monkeypatch.setattr("fastmetrics.cli.comparison.gate", interrupted)
     monkeypatch.setattr("fastmetrics.scoring.score.score", interrupted)
-    assert program(*words[0]).err == "interrupted\n"
+    assert [program(*each).err for each in words] == ["interrupted\n"] * 2, "nothing is kept"
+    (tmp_path / "o.parquet.partial").mkdir()
+    for name in ("run.json", "part-000000.json"):
+        (tmp_path / "o.parquet.partial" / name).touch()
     done = program(*words[1])
     assert (done.code, done.err) == (130, "interrupted; run again with --resume to continue\n")
 
