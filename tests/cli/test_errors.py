@@ -131,40 +131,24 @@ ERRORS = [
     *((f"score {' '.join(one)}", lambda one=one: score(*one), 2, *names) for one, *names in OPTIONS),
     *((line, lambda line=line: runs(*line.split()), 2, *names) for line, *names in WAYS),
     # columns
-    (
-        "no question",
-        lambda: score("-m", "jaccard", rows=[{"answer": "a", "reference": "b"}]),
-        3,
-        "question",
-        "--columns",
-    ),
+    ("no question", lambda: score("-m", "jaccard", rows=[{"answer": "a", "reference": "b"}]), 3, "question",
+     "--columns"),
     ("no known columns", lambda: tools(foo="a", bar="b"), 3, "foo", "bar", "--columns"),
     ("suites that can", lambda: tools(tool_calls=[{"name": "f"}], expected_tool_calls=[]), 3, "--suites", "tools"),
-    (
-        "suite without columns",
-        lambda: score("--suites", "novelty", rows=[{"contexts": ["f"]}]),
-        3,
-        "contexts",
-        "answer",
-    ),
+    ("suite without columns", lambda: score("--suites", "novelty", rows=[{"contexts": ["f"]}]), 3, "contexts",
+     "answer"),
     ("suite of retrieval", lambda: score("--suites", "retrieval"), 3, "retrieval", "id"),
     ("suite of vectors", lambda: score("--suites", "semantic"), 3, "semantic", "id"),
     ("two aliases", lambda: tools(output="a", response="b"), 3, "output", "response", "--columns answer"),
     ("missing column", lambda: score("--columns", "answer=anser"), 2, "anser", "answer"),
     ("objects as answers", lambda: scored("t.parquet", {"answer": [{"a": 5}], "reference": ["a"]}), 3, "answer"),
     ("lists of lists", lambda: scored("t.parquet", {"answer": pa.array([[["a"]]]), "reference": ["a"]}), 3, "answer"),
-    (
-        "objects as references",
-        lambda: scored("t.parquet", {"answer": ["a"], "reference": [{"a": 1.5}]}),
-        3,
-        "reference",
-    ),
+    ("objects as references", lambda: scored("t.parquet", {"answer": ["a"], "reference": [{"a": 1.5}]}), 3,
+     "reference"),
     ("texts as numbers", lambda: scored("t.parquet", {"latency_ms": ["fast"]}, "-m", "latency_ms"), 3, "latency_ms"),
     # rows
-    *(
-        (f"bad line {at}", lambda one=one: score(rows=[GOOD, GOOD, one, GOOD]), 3, "t.jsonl", "line 3")
-        for at, one in enumerate(BAD_LINES)
-    ),
+    *((f"bad line {at}", lambda one=one: score(rows=[GOOD, GOOD, one, GOOD]), 3, "t.jsonl", "line 3")
+      for at, one in enumerate(BAD_LINES)),
     ("bytes in Parquet", lambda: scored("t.parquet", {"answer": LATIN, "reference": ["a", "b"]}), 3, "row 1", "answer"),
     ("bytes in CSV", lambda: scored("t.csv", b"answer,reference\nfine,a\ncaf\xe9,b\n"), 3, "t.csv", "row 1"),
     ("ragged CSV", lambda: scored("t.csv", "id,answer\n1,a\n2\n"), 3, "t.csv", "row 1"),
@@ -185,14 +169,9 @@ ERRORS = [
     ("output in no folder", lambda: written("no/o.parquet"), 4, "no"),
     ("output without a name", lambda: written(""), 2, "-o"),
     ("page of another kind", lambda: runs("report", "old.jsonl", "-o", "r.pdf"), 2, "r.pdf", ".html"),
-    (
-        "preset that nearly matches",
-        lambda: score("-m", "token_f1", "--schema", "langfuse", rows=[{"id": "a", "input": {"query": "q"}}]),
-        3,
-        "langfuse",
-        "output.answer",
-        "--columns",
-    ),
+    ("preset that nearly matches",
+     lambda: score("-m", "token_f1", "--schema", "langfuse", rows=[{"id": "a", "input": {"query": "q"}}]), 3,
+     "langfuse", "output.answer", "--columns"),
     ("resume without output", lambda: program("score", "t", "-m", "token_f1", "--resume"), 2, "--resume", "--output"),
     ("overwrite without output", lambda: program("score", "t", "--overwrite"), 2, "--overwrite", "--output"),
     ("quiet without output", lambda: program("score", "t", "--quiet"), 2, "--quiet", "--output"),
@@ -202,17 +181,13 @@ ERRORS = [
     ("runs without ids", lambda: runs("compare", "old.jsonl", "noid.parquet"), 3, "--pairing"),
     *((f"prune {one}", lambda one=one: store("--prune", one), 2, "--prune") for one in ("all", "model=", "days=x")),
     ("prune days=-1", lambda: store("--prune", "days=-1"), 2, "--prune"),
-    (
-        "rubric of another kind",
-        lambda: (Path("r.toml").write_text("a = 1"), program("judge", "rubrics", "r.toml"))[1],
-        3,
-        "r.toml",
-    ),
+    ("rubric of another kind",
+     lambda: (Path("r.toml").write_text("a = 1"), program("judge", "rubrics", "r.toml"))[1], 3, "r.toml"),
     ("no store", lambda: program("judge", "store", "none.sqlite"), 4, "none.sqlite"),
     ("index exists", lambda: arrays("index", "v.npy", "-o", "index"), 4, "index"),
     ("index in a file", lambda: arrays("index", "v.npy", "-o", "v.npy/index"), 4, "v.npy"),
     ("folder without vectors", lambda: arrays("geometry", "index"), 3, "index"),
     ("vectors of two widths", lambda: arrays("geometry", "*.npy", w=np.eye(2)), 3, "3", "2"),
-]
+]  # fmt: skip
 
 test_errors = errors_of(ERRORS)

@@ -230,10 +230,14 @@ def test_a_name_of_a_table_is_whole(table, tmp_path):
     )
 
 
-DATABASE_OUTPUTS_ROWS = pa.table(
+RIGHT_AND_WRONG = pa.table(
     {"id": ["a", "b", "c"], "answer": ["in Paris", None, "Rome"], "reference": ["Paris", "Lyon", "Rome"]}
 )
 METRICS = ["token_f1", "keyword_recall"]
+
+
+def scored(output, rows=RIGHT_AND_WRONG, **options):
+    return fm.score(rows, METRICS, output=output, **options)
 
 
 @pytest.fixture(params=["sqlite", "duckdb", pytest.param("postgresql", marks=[NEEDS["postgres"], pytest.mark.full])])
@@ -257,16 +261,14 @@ def database(request, tmp_path):
 def test_scores_are_read_back_as_a_score_file(database, tmp_path):
     address, execute = database
     file, table = str(tmp_path / "scores.parquet"), f"{address}table=scores"
-    fm.score(DATABASE_OUTPUTS_ROWS, METRICS, output=file)
-    written = fm.score(DATABASE_OUTPUTS_ROWS, METRICS, output=table)
+    scored(file)
+    written = scored(table)
     assert (written.rows, written.summary["token_f1"].mean) == (3, fm.summarize(file)["token_f1"].mean)
     assert execute("SELECT id, token_f1 FROM scores ORDER BY id") == [("a", 2 / 3), ("b", None), ("c", 1.0)]
     assert read_metadata(table) == read_metadata(file)
     assert str(fm.summarize(table)) == str(fm.summarize(file))
     better = fm.score(
-        DATABASE_OUTPUTS_ROWS.set_column(1, "answer", [["Paris", "Lyon", "Rome"]]),
-        METRICS,
-        output=tmp_path / "new.parquet",
+        RIGHT_AND_WRONG.set_column(1, "answer", [["Paris", "Lyon", "Rome"]]), METRICS, output=tmp_path / "new.parquet"
     )
     pairs = [fm.compare({"old": scores, "new": str(better.output)}, bootstrap=50) for scores in (file, table)]
     assert str(pairs[0]) == str(pairs[1])
@@ -278,22 +280,20 @@ def test_overwriting_follows_the_rules_of_files(database):
     address, execute = database
     table = f"{address}table=scores"
     execute("CREATE TABLE scores (mine integer)")
-    refused(OutputError, "scores overwrite=True", fm.score, DATABASE_OUTPUTS_ROWS, METRICS, output=table)
+    refused(OutputError, "scores overwrite=True", scored, table)
     assert execute("SELECT count(*) FROM scores") == [(0,)]
     for _ in range(2):
-        fm.score(DATABASE_OUTPUTS_ROWS, METRICS, output=table, overwrite=True)
+        scored(table, overwrite=True)
         assert execute("SELECT count(*) FROM scores") == [(3,)]
-    refused(OutputError, "exists", fm.score, DATABASE_OUTPUTS_ROWS, METRICS, output=table)
+    refused(OutputError, "exists", scored, table)
     execute("DROP TABLE scores", "CREATE VIEW scores AS SELECT 1 AS x")
-    refused(OutputError, "scores", fm.score, DATABASE_OUTPUTS_ROWS, METRICS, output=table, overwrite=True)
+    refused(OutputError, "scores", scored, table, overwrite=True)
 
 
 def test_an_input_is_not_replaced(database):
     address, execute = database
     execute("CREATE TABLE rows (answer text, reference text)", "INSERT INTO rows VALUES ('in Paris', 'Paris')")
-    refused(
-        OutputError, "input", fm.score, f"{address}table=rows", METRICS, output=f"{address}table=rows", overwrite=True
-    )
+    refused(OutputError, "input", scored, f"{address}table=rows", f"{address}table=rows", overwrite=True)
     fm.score(f"{address}table=rows", METRICS, output=f"{address}table=scores")
     assert execute("SELECT keyword_recall FROM scores") == [(1.0,)]
 
@@ -308,11 +308,11 @@ def test_a_table_is_written_whole_or_not_at_all(database, monkeypatch, tmp_path)
         raise ConnectionError("the connection was cut")
 
     monkeypatch.setattr(Session, "commit", refuse)
-    refused(OutputError, "connection", fm.score, DATABASE_OUTPUTS_ROWS, METRICS, output=table, overwrite=True)
+    refused(OutputError, "connection", scored, table, overwrite=True)
     assert execute("SELECT count(*) FROM scores") == [(0,)]
     monkeypatch.setattr(Session, "commit", commit)
-    refused(OutputError, "resume=True", fm.score, DATABASE_OUTPUTS_ROWS, METRICS, output=table, resume=True)
-    assert fm.score(DATABASE_OUTPUTS_ROWS, METRICS, output=table, overwrite=True).rows == 3
+    refused(OutputError, "resume=True", scored, table, resume=True)
+    assert scored(table, overwrite=True).rows == 3
     assert execute("SELECT count(*) FROM scores") == [(3,)]
 
 
@@ -325,7 +325,7 @@ def test_a_table_made_meanwhile_stays(database, monkeypatch):
         write(self, *args, **options)
 
     monkeypatch.setattr(database_writer.DatabaseTarget, "publish", late)
-    refused(OutputError, "scores", fm.score, DATABASE_OUTPUTS_ROWS, METRICS, output=f"{address}table=scores")
+    refused(OutputError, "scores", scored, f"{address}table=scores")
     assert execute("SELECT count(*) FROM scores") == [(0,)]
 
 
@@ -345,7 +345,7 @@ def test_rejected_rows_are_a_table_beside(database, tmp_path):
 
 def test_lists_need_a_type(database):
     address, execute = database
-    rows = DATABASE_OUTPUTS_ROWS.append_column("contexts", pa.array([["a", "b"], [], None]))
+    rows = RIGHT_AND_WRONG.append_column("contexts", pa.array([["a", "b"], [], None]))
     if address.startswith("sqlite"):
         refused = r"column 'contexts' is of type list<.*>, which no column of sqlite has; leave it out, or write"
         with pytest.raises(OutputError, match=refused):
@@ -358,7 +358,7 @@ def test_lists_need_a_type(database):
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.string()), pa.list_(pa.float32(), 2)])
 def test_a_type_that_no_column_has_is_refused_before_a_row_is_read(tmp_path, kind):
     value = ["1", "2"] if kind.value_type == pa.string() else [1.0, 2.0]
-    rows = DATABASE_OUTPUTS_ROWS.append_column("lists", pa.array([value] * 3, kind))
+    rows = RIGHT_AND_WRONG.append_column("lists", pa.array([value] * 3, kind))
     pq.write_table(rows, tmp_path / "rows.parquet")
     asked = []
     refused(
@@ -387,16 +387,8 @@ def test_a_name_in_other_letters_is_the_same_table(database):
     if address.startswith("postgresql"):
         return  # quoted names are exact there
     execute("CREATE TABLE Scores (answer text, reference text)", "INSERT INTO Scores VALUES ('a', 'a')")
-    refused(OutputError, "scores", fm.score, DATABASE_OUTPUTS_ROWS, METRICS, output=f"{address}table=scores")
-    refused(
-        OutputError,
-        "input",
-        fm.score,
-        f"{address}table=Scores",
-        METRICS,
-        output=f"{address}table=scores",
-        overwrite=True,
-    )
+    refused(OutputError, "scores", scored, f"{address}table=scores")
+    refused(OutputError, "input", scored, f"{address}table=scores", f"{address}table=Scores", overwrite=True)
     assert execute("SELECT answer FROM Scores") == [("a",)]
 
 
@@ -405,15 +397,7 @@ def test_an_input_beside_the_output_is_not_replaced(database, suffix):
     address, execute = database
     execute(f"CREATE TABLE scores{suffix} (answer text, reference text)")
     execute(f"INSERT INTO scores{suffix} VALUES ('a', 'a')")
-    refused(
-        OutputError,
-        "input",
-        fm.score,
-        f"{address}table=scores{suffix}",
-        METRICS,
-        output=f"{address}table=scores",
-        overwrite=True,
-    )
+    refused(OutputError, "input", scored, f"{address}table=scores", f"{address}table=scores{suffix}", overwrite=True)
     assert execute(f"SELECT answer FROM scores{suffix}") == [("a",)]
 
 
@@ -440,29 +424,21 @@ def test_a_table_that_another_connection_reads_is_not_waited_for(postgres, monke
         cursor.execute("BEGIN")
         cursor.execute("SELECT * FROM rows")
         cursor.fetchall()
-        refused(
-            OutputError,
-            "timeout",
-            lambda: fm.score(DATABASE_OUTPUTS_ROWS, METRICS, output=postgres.address(table="rows"), overwrite=True),
-        )
+        refused(OutputError, "timeout", lambda: scored(postgres.address(table="rows"), overwrite=True))
     assert postgres.execute("SELECT answer FROM rows") == [("a",)]
 
 
 def test_the_schema_of_an_output(database):
     address, execute = database
     schema = "public" if address.startswith("postgresql") else "main"
-    fm.score(DATABASE_OUTPUTS_ROWS, METRICS, output=f"{address}table={schema}.scores")
+    scored(f"{address}table={schema}.scores")
     assert execute(f"SELECT count(*) FROM {schema}.scores") == [(3,)]
-    refused(OptionError, "most", fm.score, DATABASE_OUTPUTS_ROWS, METRICS, output=f"{address}table=a.{schema}.scores")
+    refused(OptionError, "most", scored, f"{address}table=a.{schema}.scores")
 
 
 def test_a_table_below_a_view_is_not_replaced_in_postgresql(postgres):
     """Its server does not drop such a table, which is said before the rows are read."""
     postgres.execute("CREATE TABLE scores (id text)", "CREATE VIEW latest AS SELECT * FROM scores")
-    refused(
-        OutputError,
-        "depend",
-        lambda: fm.score(DATABASE_OUTPUTS_ROWS, METRICS, output=postgres.address(table="scores"), overwrite=True),
-    )
+    refused(OutputError, "depend", lambda: scored(postgres.address(table="scores"), overwrite=True))
     postgres.execute("DROP VIEW latest")
-    fm.score(DATABASE_OUTPUTS_ROWS, METRICS, output=postgres.address(table="scores"), overwrite=True)
+    scored(postgres.address(table="scores"), overwrite=True)
