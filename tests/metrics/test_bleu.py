@@ -93,6 +93,7 @@ def sacrebleu(tokenizer: str = "13a", **given_options: Any) -> BLEU:
 
 @given(rows=table, given_options=options)
 @example(rows=[("a b a c", ["a b"]), ("a b a c", ["a c"])], given_options={})
+@example(rows=[("A b c d", ["a B c d"])], given_options={"tokenizer": "none", "lowercase": True})
 def test_any_text(rows: list[tuple[str, list[str]]], given_options: dict[str, Any]) -> None:
     answers, references = [row[0] for row in rows], [row[1] for row in rows]
     scorer = sacrebleu(**{"effective_order": True, **given_options})

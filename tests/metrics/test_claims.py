@@ -128,6 +128,8 @@ def test_a_claim_needs_its_subject_near_its_object() -> None:
     answers = ["The tower was built by Eiffel.", "The tower was opened in Paris."]
     assert fm.hallucination(answers, [context] * 2).tolist() == [0.0, 1.0]
     assert fm.hallucination(answers, [context] * 2, window=100).tolist() == [0.0, 0.0]
+    row = ["Where was the tower opened?"], answers[1:], [context]
+    assert [fm.verdict(*row, window=window).tolist() for window in (30, 100)] == [[0.0], [1.0]]
 
 
 def test_guesses_and_questions_claim_nothing() -> None:

@@ -82,7 +82,7 @@ SPECS: list[tuple[Any, ...]] = [
     *[("coherence(language='fr')", "language"), ("coherence(lexicons='none')", "lexicons")],
     *[
         (f"overall_quality(weights={one})", "weights")
-        for one in ("(1.0,)", "(0.5, 0.5, 0.5, 0, 0)", "(2, -1, 0, 0, 0)")
+        for one in ("(1.0,)", "(0.5, 0.5, 0.5, 0, 0)", "(0.5, 0, 0, 0, 0)", "(2, -1, 0, 0, 0)")
     ],
     ("overall_quality(weights={'coherence': 1.0})", "weights", "completeness"),
     *[("token_f1(name='jaccard')", "jaccard"), ("squad_f1(version=2, name='squad_f1')", "name")],

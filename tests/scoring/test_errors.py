@@ -94,6 +94,7 @@ ERRORS = [
     ("single in anchors", lambda: fm.scoring.anchors("text", [["a"]]), ColumnError, "answer"),
     *((f"column of {name}", lambda odd=odd: scored({**ROWS, "odd": odd}, columns={"answer": "odd"}), ColumnError, "odd")
       for name, odd in ODD.items()),
+    ("column twice", lambda: fm.token_f1(["a"], ["b"], reference=["c"]), UnknownNameError, "reference"),
     ("columns of two lengths", lambda: scored({**ROWS, "id": ["a"]}), ColumnError, "id", "answer"),
     ("item without a column", lambda: scored([TABLE, TABLE.drop(["answer"])]), ColumnError, "item 1", "answer"),
     ("item of another kind", lambda: scored([TABLE, ROWS]), ColumnError, "item 1", "dict"),
