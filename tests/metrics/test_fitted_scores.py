@@ -6,6 +6,7 @@ import math
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,10 +98,13 @@ def test_a_resumed_run_notices_another_file(tmp_path):
 
 @pytest.mark.parametrize(("better", "order"), [("higher", (0.0, 0.5, 1.0)), ("lower", (1.0, 0.5, 0.0))])
 def test_a_verdict_goes_by_the_thresholds_of_a_fitted_score(better, order, tmp_path):
-    path = written(tmp_path, thresholds=CUTS, better=better)
+    known = sorted(set(fm.score(rows(500), str(written(tmp_path)))["mine"].drop_null().to_pylist()))
+    low, high = known[len(known) // 3], known[2 * len(known) // 3]  # scores of rows, which are at the cuts
+    cuts = {name: replace(CUTS[name], cut=cut) for name, cut in (("precision", high), ("recall", low))}
+    path = written(tmp_path, thresholds=cuts, better=better)
     scored = fm.score(rows(500), [str(path), f"verdict(fitted={str(path)!r})"])
     expected = [
-        None if score is None else order[(score >= 0.4) + (score >= 0.6)] for score in scored["mine"].to_pylist()
+        None if score is None else order[(score >= low) + (score >= high)] for score in scored["mine"].to_pylist()
     ]
     assert scored.column(1).to_pylist() == expected
     words = {0.0: "FAIL", 0.5: "WARN", 1.0: "PASS", None: None}

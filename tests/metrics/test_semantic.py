@@ -144,6 +144,12 @@ def test_score_metadata_name_the_embedding_model(tmp_path: Path):
     assert len(list((tmp_path / "cache").rglob("*.arrow"))) > 0
 
 
+def test_a_metric_keeps_an_embedder_of_its_own():
+    metrics = ["grounding_overlap(embedder='wordllama')", "citation_recall"]
+    planned = plan(["answer", "contexts"], ScoreRequest(metrics, embedder=Embedder(sizes)))
+    assert [score.options["embedder"] == "wordllama" for score in planned.scores] == [True, False]
+
+
 def told_model(path):
     return read_metadata(path)["scores"]["semantic_similarity"]["embedder"]
 
