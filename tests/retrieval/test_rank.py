@@ -529,6 +529,7 @@ def test_rows_in_messages_count_from_the_first_row_of_the_file(tmp_path, suffix,
         ("Accuracy", {"a": 1, "b": 1}, 2 / 4),
         ("Bpref", {"a": 0, "x": 0, "y": 0, "b": 1}, 0.0),
         ("RBP(rel=1)", {"a": 1, "b": 1}, 0.2 * (1 + 0.8**3)),
+        ("RBP", {"a": 1, "b": 2}, 0.1 * (1 / 2 + 0.9**3)),
         ("SetP(relative=True)", {"a": 1, "b": 1}, 2 / 2),
     ],
 )

@@ -93,6 +93,9 @@ def test_threads_choose_the_same_rows_of_many_that_are_equally_far(metric, monke
     corpus = np.random.default_rng(0).integers(-1, 2, (130, 3)).astype(np.float32)
     one, *others = (nearest(corpus, k=4, metric=metric, threads=threads) for threads in (1, 2, 3))
     assert all(np.array_equal(one.ids, other.ids) for other in others)
+    copies = nearest(np.tile(clusters(7, 3), (10, 1)), k=4, metric=metric)
+    first = [[other for other in range(row % 7, 70, 7) if other != row][:4] for row in range(70)]
+    assert copies.ids.tolist() == first
 
 
 def test_equals_scikit_learn():
