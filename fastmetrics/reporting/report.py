@@ -142,8 +142,9 @@ def report(
     else:
         place = page_target(output, inputs, ".html", overwrite=overwrite)
     one = scores[0] if isinstance(scores, list | tuple) and len(scores) == 1 else scores
-    if system is None and isinstance(one, str | Path) and (own := open_scores(one).systems) is not None:
-        system, scores = own[0], one
+    if system is None and isinstance(one, str | Path):
+        run = open_scores(one)
+        system, scores = (None, [run]) if run.systems is None else (run.systems[0], run)
     options = ReportOptions(
         baseline,
         texts,

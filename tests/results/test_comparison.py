@@ -263,6 +263,26 @@ def test_the_main_metric_decides_and_cost_stands_beside_it():
         assert fm.compare(priced, metrics="token_f1,eur", better={"eur": better}, **SMALL).main == main
 
 
+def test_the_headline_names_segments_that_are_worse_by_the_direction_of_the_metric():
+    places = ["Alps", "Andes", "Pamir"]
+    rows = {"id": list(range(120)), "place": [places[n % 3] for n in range(120)]}
+    old = {**rows, "token_f1": [0.5 + n % 5 / 20 for n in range(120)], "hallucination": [0.2] * 120}
+    change = {"Alps": 0.1, "Andes": -0.2, "Pamir": 0.1}
+    new = [value + change[place] for value, place in zip(old["token_f1"], rows["place"], strict=True)]
+    lies = [0.1 if place == "Alps" else 0.25 for place in rows["place"]]
+    found = fm.compare({"old": old, "new": {**old, "token_f1": new}}, by="place", **SMALL)
+    assert found.headline.endswith(
+        "quality undecided (token_f1 0.6000 → 0.6000); worse in place=Andes (token_f1 0.6000 → 0.4000)"
+    )
+    found = fm.compare({"old": old, "new": {**old, "hallucination": lies}}, by="place", main="hallucination", **SMALL)
+    worse = [f"; worse in place={place} (hallucination 0.2000 → 0.2500)" for place in places[1:]]
+    assert [text in found.headline for text in worse] == [True, True]
+    found = fm.compare({"a": old, "b": {**old, "token_f1": new}, "c": old}, by="place", metrics="token_f1", **SMALL)
+    assert found.headline.endswith("; b worse in place=Andes (token_f1 0.6000 → 0.4000)")
+    lower = {**old, "token_f1": [value - 0.3 for value in new]}
+    assert "worse in" not in fm.compare({"old": old, "new": lower}, by="place", **SMALL).headline  # so are all rows
+
+
 def test_p_of_equal_runs_is_1_without_a_note_and_that_of_few_skewed_differences_has_one():
     rows = {"id": list(range(40)), "token_f1": [0.1, 0.4] * 20}
     same = fm.compare([rows, rows], **SMALL)["token_f1"]

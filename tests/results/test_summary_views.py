@@ -263,6 +263,66 @@ def test_program_prints_each_view_and_its_json(command, function, tmp_path, monk
     assert json.loads(told.out) == json.loads(function(path).to_json())
 
 
+KEPT = [
+    # cells of a kept column, further options, and its mean or what is said
+    *[(["4,25", "3,5", "5"], [], 4.25), (["4.25", "", "5.5"], [], 4.875), (["true", "false", "true"], [], 2 / 3)],
+    *[(["1,250", "2,500", "3"], [], "--decimal ,"), (["1,250", "2,500", "3"], ["--decimal", ","], 2.25)],
+    *[(["1,250", "2,5", "3"], [], 2.25), (["gut", "1", "2"], [], "unknown metric"), ([4.25, 3.5, 5], [], 4.25)],
+    *[([1, 2, 6], [], 3), ([True, False, True], [], 2 / 3)],
+]
+
+
+@pytest.mark.parametrize(("cells", "options", "mean"), KEPT)
+@pytest.mark.parametrize("end", ["parquet", "csv"])
+def test_kept_columns_of_numbers_are_metrics_where_they_are_asked_for(cells, options, mean, end, tmp_path):
+    rows = [{"id": n, "answer": "a", "reference": "a", "mark": cell} for n, cell in enumerate(cells)]
+    path = tmp_path / f"s.{end}"
+    fm.score(pa.Table.from_pylist(rows), "token_f1", keep="mark", output=path)
+    assert list(fm.summarize(path)) == ["token_f1"]
+    for way in ([], ["--intervals"], ["--side-by-side"]):
+        done = program("summarize", path, "-m", "mark", "--json", *way, *options)
+        if isinstance(mean, str):
+            assert (done.code in (2, 3), mean in done.err) == (True, True), done
+        else:
+            told = json.loads(done.out)
+            told = told["runs"]["s"] if "runs" in told else told
+            found = told["metrics"]["mark"] if "metrics" in told else told["means"][0]
+            assert found["mean"] == pytest.approx(mean)
+    if not isinstance(mean, str):
+        rule = f"mark >= {mean - 0.001} with n >= 2, unpaired=ignore"
+        assert program("gate", path, "-r", rule, *options).code == 0
+
+
+def test_the_rankings_of_one_file_are_systems(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    judged = {f"q{n}": {"d1": 1} for n in range(8)}
+    good = {query: {"d1": 2.0, "d2": 1.0} for query in judged}
+    poor = {query: {"d1": 1.0, "d2": 2.0} for query in judged}
+    fm.rank({"good": good, "poor": poor}, judged, "mrr", output="two.parquet")
+    summary = fm.summarize("two.parquet")
+    assert (summary["mrr"].mean, summary["mrr"].n) == (0.75, 16)
+    assert [note for note in summary.notes if "the rows of 2 systems are pooled (good, poor)" in note]
+    assert not [note for note in summary.notes if "answers to each" in note]
+    both = fm.results.side_by_side("two.parquet", system="ranking")
+    assert {name: one["mrr"].mean for name, one in both.items()} == {"good": 1.0, "poor": 0.5}
+    assert program("summarize", "two.parquet", "--system", "ranking").out == f"{both}\n"
+    found = fm.gate("two.parquet", ["mrr >= 0.7", "mrr >= 0.7 where ranking=good", "mrr.n >= 16"])
+    assert [(one.segment, one.value, one.met) for one in found] == [
+        ("ranking=good", 1.0, True),
+        ("ranking=poor", 0.5, False),
+        ("ranking=good", 1.0, True),
+        (None, 16, True),
+    ]
+    assert "--system ranking" in program("compare", "two.parquet").err
+    fm.report("two.parquet", "page.html", overwrite=True)
+    assert "good" in Path("page.html").read_text()
+    (tmp_path / "runs").mkdir()
+    Path("two.parquet").rename("runs/two.parquet")
+    assert "two.parquet: the rows of 2 systems are pooled (good, poor)" in str(fm.trend("runs", "mrr")).replace(
+        "\n", " "
+    )
+
+
 def test_primary_table_marks_figures_over_some_rows():
     table = fm.results.primary_table({"new": {"token_f1": [0.5, None, 0.7], "latency_ms": [1.0, 2.0, 3.0]}})
     assert table[0].scored == {"F1": 2, "Latency": 3}

@@ -124,6 +124,34 @@ def test_table_types_hold_the_same_rows(convert):
     assert fm.rank(run, nested(JUDGED), "mrr,ndcg").per_query.equals(expected.per_query)
 
 
+WITHOUT_SCORES = [
+    "q1 Q0 a 1\nq1 Q0 b 2\nq2 Q0 c 1\n",
+    "q1 Q0 b 2 tag\nq1 Q0 a 1 tag\nq2 Q0 c 1 tag\n",
+    "q1 b 2\nq1 a 1\nq2 c 1\n".replace("q1 b 2\nq1 a 1", "q1 a 1\nq1 b 2"),
+    "q1 a\nq1 b\nq2 c\n",
+    "qid,docid\nq1,a\nq1,b\nq2,c\n",
+    "qid,docid,rank\nq1,b,2\nq1,a,1\nq2,c,1\n",
+    '{"qid": "q1", "docid": "a"}\n{"qid": "q1", "docid": "b"}\n{"qid": "q2", "docid": "c"}\n',
+    '{"qid": "q1", "docid": "b", "position": 1, "t": 0}\n{"qid": "q1", "docid": "a", "position": 0, "t": 0}\n'
+    '{"qid": "q2", "docid": "c", "position": 0, "t": 0}\n',
+    '{"q1": ["a", "b"], "q2": ["c"]}',
+]
+
+
+@pytest.mark.parametrize("text", WITHOUT_SCORES)
+def test_rankings_without_scores_have_their_ranks_or_their_order(tmp_path, text):
+    (tmp_path / "run").write_text(text)
+    found = fm.rank(tmp_path / "run", {"q1": {"b": 1}, "q2": {"c": 1}}, "mrr").per_query
+    assert found["mrr"].to_pylist() == [0.5, 1.0]
+
+
+def test_scores_count_before_ranks_and_a_table_of_more_columns_has_no_order(tmp_path):
+    run = pa.table({"qid": ["q", "q"], "docid": ["a", "b"], "rank": [1, 2], "score": [0.1, 0.2]})
+    assert fm.rank(run, {"q": {"b": 1}}, "mrr").mean["mrr"] == 1.0
+    with pytest.raises(fm.FastmetricsError, match="column rank"):
+        fm.rank(run.select(["qid", "docid"]).append_column("bm25", run["score"]), {"q": {"b": 1}}, "mrr")
+
+
 def test_integer_ids_of_a_frame_match_text_ids(tmp_path):
     judged = tmp_path / "qrels.txt"
     judged.write_text("301 0 17 1\n301 0 9 0\n302 0 5 1\n")
