@@ -288,11 +288,8 @@ def check_read_only(tmp_path, path, judge, store):
     fm.judge(path, settings(tmp_path, judge, store=store), output=tmp_path / "o.parquet")
     assert (tmp_path / "o.parquet").read_bytes() == (tmp_path / "first.parquet").read_bytes()
     more = written(tmp_path / "more.jsonl", 13)
-    refused(
-        OutputError,
-        "store",
-        lambda: fm.judge(more, settings(tmp_path, judge, store=store), output=tmp_path / "more.parquet"),
-    )
+    asked = settings(tmp_path, judge, store=store)
+    refused(OutputError, "store", fm.judge, more, asked, output=tmp_path / "more.parquet")
     assert judge.count == 10
     assert "10 calls in" in program("judge", "store", store).out
     assert {one.name: one.read_bytes() for one in store.parent.iterdir()} == before

@@ -235,27 +235,15 @@ def test_a_key_that_is_a_word_does_not_change_the_replies(tmp_path, monkeypatch)
 
 def test_missing_key_server_or_package_raises(tmp_path, monkeypatch):
     store = tmp_path / "s.sqlite"
-    refused(
-        ServiceError,
-        "localhost:1/v1",
-        lambda: fm.judge(
-            rows(2), "safety", model="m", base_url="http://localhost:1/v1", store=store, client={"tries": 1}
-        ),
-    )
+    asked = {"model": "m", "store": store, "base_url": "http://localhost:1/v1"}
+    refused(ServiceError, "localhost:1/v1", fm.judge, rows(2), "safety", client={"tries": 1}, **asked)
     monkeypatch.delenv("OPENAI_API_KEY")
-    refused(
-        OptionError,
-        "API https://api.openai.com/v1 OPENAI_API_KEY",
-        lambda: fm.judge(rows(2), "safety", model="m", store=store),
-    )
+    said = "API https://api.openai.com/v1 OPENAI_API_KEY"
+    refused(OptionError, said, fm.judge, rows(2), "safety", model="m", store=store)
     with judge_server() as judge:  # a local server, which needs no key
         assert fm.judge(rows(2), "safety", model="m", base_url=judge.url, store=store)["judge_safety"].null_count == 0
     monkeypatch.setitem(__import__("sys").modules, "httpx", None)
-    refused(
-        MissingExtraError,
-        "[judge]",
-        lambda: fm.judge(rows(3), "safety", model="m", base_url="http://localhost:1/v1", store=store),
-    )
+    refused(MissingExtraError, "[judge]", fm.judge, rows(3), "safety", **asked)
 
 
 def test_stored_replies_need_no_key_and_no_server(tmp_path, monkeypatch):

@@ -363,14 +363,9 @@ def test_a_document_that_is_cut_names_the_record(tmp_path, end, row):
     path = tmp_path / "rows.json"
     path.write_text('{\n"rows": [{"id": 1, "text": "a"}, {"id": 2, "text": "b c"},' + end)
     files = fm.tables.FileSettings(records="rows", on_error="skip")
-    refused(
-        FileFormatError,
-        f"{row}",
-        lambda: fm.score(
-            path, "answer_words", columns={"answer": "text"}, files=fm.tables.FileSettings(records="rows")
-        ),
-    )
-    result = fm.score(path, "answer_words", columns={"answer": "text"}, output=tmp_path / "s.jsonl", files=files)
+    asked, strict = {"columns": {"answer": "text"}}, fm.tables.FileSettings(records="rows")
+    refused(FileFormatError, f"{row}", fm.score, path, "answer_words", files=strict, **asked)
+    result = fm.score(path, "answer_words", output=tmp_path / "s.jsonl", files=files, **asked)
     assert (result.rows, result.rejected) == (row - 1, 1)
 
 

@@ -82,11 +82,8 @@ def test_every_source_gives_the_same_scores(kind, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("path", "meant"), [("output.anwser", "answer"), ("otput.answer", "output")])
 def test_a_path_that_no_row_has_names_what_is_near(kind, path, meant, tmp_path):
-    refused(
-        ColumnError,
-        f"{meant}",
-        lambda: fm.score(source(kind, tmp_path), "exact_match", columns={**COLUMNS, "answer": path}),
-    )
+    columns = {**COLUMNS, "answer": path}
+    refused(ColumnError, meant, fm.score, source(kind, tmp_path), "exact_match", columns=columns)
 
 
 def test_commands_read_paths(tmp_path):
@@ -244,11 +241,8 @@ def test_a_folder_that_is_no_work_folder_is_not_emptied(tmp_path):
     own = tmp_path / "o.csv.partial" / "my-notes.txt"
     own.parent.mkdir()
     own.write_text("mine")
-    refused(
-        OutputError,
-        f"{own.parent}",
-        lambda: run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "o.csv", overwrite=True),
-    )
+    rows = open_source(tmp_path / "in.parquet")
+    refused(OutputError, f"{own.parent}", run, rows, JOB, tmp_path / "o.csv", overwrite=True)
     assert own.read_text() == "mine"
 
 
@@ -256,18 +250,11 @@ def test_a_link_or_a_mounted_disk_is_refused_before_any_work(tmp_path, monkeypat
     write(table(10), tmp_path / "in.parquet")
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "there")
-    refused(
-        OutputError,
-        f"{tmp_path}/link /there",
-        lambda: run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "link"),
-    )
+    rows = open_source(tmp_path / "in.parquet")
+    refused(OutputError, f"{tmp_path}/link /there", run, rows, JOB, tmp_path / "link")
     monkeypatch.setattr(os.path, "ismount", lambda path: str(path).endswith("there"))
-    refused(
-        OutputError,
-        f"{tmp_path}/there",
-        lambda: run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "there", overwrite=True),
-    )
-    assert run(open_source(tmp_path / "in.parquet"), JOB, tmp_path / "link" / "s").rows == 10
+    refused(OutputError, f"{tmp_path}/there", run, rows, JOB, tmp_path / "there", overwrite=True)
+    assert run(rows, JOB, tmp_path / "link" / "s").rows == 10
 
 
 NULL = "__HIVE_DEFAULT_PARTITION__"

@@ -290,11 +290,8 @@ def test_the_first_row_of_the_second_file_is_counted_in_that_file(tmp_path, suff
 def test_the_first_row_of_the_second_file_of_columns_is_row_0(tmp_path):
     for name, answers in (("a.parquet", ["x", "y"]), ("b.parquet", ["bad", "x"])):
         pq.write_table(pa.table({"id": ["p", "q"], "answer": answers}), tmp_path / name)
-    refused(
-        InputError,
-        f"{tmp_path}/b.parquet 0",
-        lambda: run(open_source(tmp_path), FunctionMaker(choosy, KINDS), tmp_path / "o.jsonl"),
-    )
+    job, output = FunctionMaker(choosy, KINDS), tmp_path / "o.jsonl"
+    refused(InputError, f"{tmp_path}/b.parquet 0", run, open_source(tmp_path), job, output)
 
 
 def test_rows_of_the_second_array_of_vectors_are_counted_in_its_file(tmp_path):

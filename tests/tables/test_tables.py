@@ -268,13 +268,8 @@ def test_resume_needs_the_same_row_limit(tmp_path, monkeypatch):
         FunctionMaker(lambda batch: batch, {"id": "id"}),
     )
     refused(FileFormatError, "6", lambda: run(source, job, "o.parquet", limits=Limits(part_rows=1)))
-    refused(
-        OutputError,
-        "max_row_bytes 67108864 1000",
-        lambda: run(
-            open_source("t.jsonl", max_row_bytes=1000), job, "o.parquet", limits=Limits(part_rows=1), resume=True
-        ),
-    )
+    source, how = open_source("t.jsonl", max_row_bytes=1000), {"limits": Limits(part_rows=1), "resume": True}
+    refused(OutputError, "max_row_bytes 67108864 1000", run, source, job, "o.parquet", **how)
 
 
 def test_unterminated_csv_records_are_named(tmp_path, monkeypatch):
