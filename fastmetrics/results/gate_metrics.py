@@ -46,7 +46,15 @@ from fastmetrics.results.score_columns import (
     directions,
     unknown_metric,
 )
-from fastmetrics.results.score_table import UNSCORED, ScoreTable, bounds_of, first_declared, is_unscored, shared_metrics
+from fastmetrics.results.score_table import (
+    UNSCORED,
+    ScoreTable,
+    bounds_of,
+    first_declared,
+    is_unscored,
+    own_numbers,
+    shared_metrics,
+)
 from fastmetrics.results.summary import Summary, summarize
 from fastmetrics.stats.estimates import Bounds, Interval
 from fastmetrics.stats.mean_interval import FEWER
@@ -701,8 +709,11 @@ class GateMetrics:
             if rule.is_directed and self._directions[name] is None:
                 raise _no_direction(rule, [name])
             return [self._metric(name)], []
-        shared = [name for name in shared if name not in self.excluded and not is_cost(name)]
-        notes: list[str] = []
+        runs = self.rows.paired.runs
+        stated = [column_named(name, shared) for name in self.stated]
+        measured = {*runs[0].measured(self.excluded), *runs[0].counted, *stated}
+        shared = [name for name in shared if name in measured and name not in self.excluded and not is_cost(name)]
+        notes = own_numbers(runs, (*self.excluded, *stated), "a rule that names one checks it")
         if rule.is_directed:
             neutral = [name for name in shared if self._directions[name] is None]
             unknown = [name for name in neutral if name not in declared(neutral, self._stored) and not is_axis(name)]

@@ -479,12 +479,15 @@ def in_one_file(names: Sequence[str]) -> tuple[Any, ...]:
     return *ways, "; of the same answers, score puts all in one file: ", every
 
 
-def own_numbers(runs: Sequence[ScoreTable], beside: Sequence[str | None]) -> list[str]:
-    """The note on numbers of all runs that are no metrics unless they are asked for."""
+def own_numbers(
+    runs: Sequence[ScoreTable], beside: Iterable[str | None], way: str = "metrics= (-m) compares them"
+) -> list[str]:
+    """The note on numbers of all runs that are no metrics unless they are asked for, in some ``way``."""
+    beside = list(beside)
     scored = {*beside}.union(*(run.measured(beside) for run in runs))
     shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
     names = [name for name in shared if name not in scored]
-    return [Note("own_numbers", names=names)] if names else []
+    return [Note("own_numbers", names=names, way=way)] if names else []
 
 
 def _check_counted(run: ScoreTable, name: str, counted: bool) -> None:

@@ -17,7 +17,7 @@ from fastmetrics.base.drawing import Curves, Picture, Plotted, label
 from fastmetrics.base.errors import FileFormatError, UnknownNameError
 from fastmetrics.base.notes import Figure, Note, interval_notes, said
 from fastmetrics.base.options import LimitedText, Whole, argument
-from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.shared_parameters import Help, also_named
 from fastmetrics.results.by_segment import summarize_by
 from fastmetrics.results.gate import Gate, gate
 from fastmetrics.results.gate_rules import parse_rules
@@ -119,6 +119,7 @@ def _drawn(point: TrendPoint, least: float, most: float) -> str:
     return "".join(line)
 
 
+@also_named(metrics="metric")
 def trend(
     folder: Annotated[str | Path, Help("A folder of outputs, or its address.")],
     metric: shared.Metric,

@@ -33,7 +33,7 @@ from fastmetrics.base.options import Choice, Real, argument, by_name, check_name
 from fastmetrics.base.score_metadata import ScoreMetadata
 from fastmetrics.base.shared_parameters import Help
 from fastmetrics.base.specs import Better
-from fastmetrics.results.opening_scores import are_ids, as_table, read_table, with_ids_of
+from fastmetrics.results.opening_scores import are_ids, as_table, open_scores, read_table, with_ids_of
 from fastmetrics.results.score_columns import (
     check_scores,
     column_named,
@@ -42,6 +42,7 @@ from fastmetrics.results.score_columns import (
     score_columns,
     with_score_types,
 )
+from fastmetrics.results.score_table import own_numbers
 from fastmetrics.stats.association import Association, Decision, associate
 from fastmetrics.stats.estimates import Estimate
 from fastmetrics.stats.labels import ROW, RowLabels, clusters_of, positive_from
@@ -155,7 +156,13 @@ def validate(
         truth = replace(truth, precision=None)
     rows, label = truth.rows, truth.name
     groups = clusters_of({"labels": right, "scores": left}, cluster, rows)
-    chosen = metrics or [name for name in names if name not in (*keys, *raters, label) and not _is_about_rows(name)]
+    beside = (*keys, *raters, label)
+    scored = open_scores(left, table="scores")
+    measured = scored.measured(beside)
+    free = [name for name in names if name not in beside and not _is_about_rows(name)]
+    chosen = metrics or [name for name in free if name in measured] or free
+    if not metrics:
+        unread = [*unread, *own_numbers([scored], (*beside, *{*names}.difference(free)), "metrics= (-m) takes them")]
     if not chosen:
         kinds = "numbers or booleans"
         among = f"no column of scores ({kinds}) among {', '.join(left.column_names) or 'none'}"

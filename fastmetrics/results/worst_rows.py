@@ -25,7 +25,7 @@ from fastmetrics.base.errors import (
     near_or_all,
 )
 from fastmetrics.base.options import Flag, LimitedText, Whole, argument, check_names
-from fastmetrics.base.shared_parameters import Help
+from fastmetrics.base.shared_parameters import Help, also_named
 from fastmetrics.base.text_structure import as_json
 from fastmetrics.results.aligned_scores import align, check_settings, with_row_ids
 from fastmetrics.results.opening_scores import open_runs, open_scores, two_runs
@@ -43,6 +43,7 @@ _WIDTH = 60
 """Characters of a text in print."""
 
 
+@also_named(metrics="metric")
 def worst_rows(
     scores: shared.Scores,
     metric: shared.Metric,

@@ -8,6 +8,8 @@ import re
 from collections import Counter
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -554,3 +556,19 @@ def test_failing_the_hard_rows_never_helps():
         ignored += passes(old, scores, *rules, unpaired="ignore")
     assert passed.sum() == 0
     assert (ignored == 50).all()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_numbers_of_ones_own_are_no_metrics_of_a_gate_or_a_validation(kind):
+    """A price beside the scores of a frame with texts: until a rule, ``better`` or ``metrics`` names it."""
+    rows = {"answer": ["a b", "b", "c"] * 20, "reference": ["a", "b", "d"] * 20, "my_price": [2.0, 1.0, 3.0] * 20}
+    scored = fm.with_scores({"pandas": pd.DataFrame, "polars": pl.DataFrame}[kind](rows), "token_f1")
+    found = fm.gate(scored, "drop <= 0.1", baseline=scored)
+    assert [check.metric for check in found] == ["token_f1"]
+    assert any("my_price; a rule that names one checks it" in note for note in found.notes)
+    stated = fm.gate(scored, "drop <= 0.1", baseline=scored, better={"my_price": "lower"})
+    assert {check.metric for check in stated.checks} | {"my_price"} == {"token_f1", "my_price"}
+    labels = [True, True, False] * 20
+    assert list(fm.validate(scored, labels)) == ["token_f1"]
+    assert any("my_price; metrics= (-m) takes them" in note for note in fm.validate(scored, labels).notes)
+    assert list(fm.validate(scored, labels, metrics="my_price")) == ["my_price"]
