@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -652,3 +653,22 @@ def test_cautions_name_the_scripts_that_lists_and_capitals_do_not_cover() -> Non
     notes = fm.summarize(fm.score(rows, suites="novelty")).notes
     assert [note.partition(":")[0] for note in notes] == ["novel_name_rate", "novel_number_rate", "negation_mismatch"]
     assert "no capital letters" in notes[0]
+
+
+def test_a_year_of_russian_and_a_refusal_are_judged_as_in_english():
+    contexts = [["The tower opened in 1874. Башня открыта в 1874 году."]]
+    rows = {
+        "The tower was opened in 1890.": 1.0,
+        "Башня открыта в 1890 году.": 1.0,
+        "Башня была открыта в 1874 г.": 0.0,
+        "I don't know.": 0.2,
+        "The text does not say it.": 0.2,
+        "Я не знаю.": 0.2,
+        "I don't know, but it costs 900 dollars.": 1.0,
+    }
+    assert dict(zip(rows, fm.hallucination([*rows], contexts * len(rows)).tolist(), strict=True)) == rows
+    index = pd.Index(["k2", "k1"], name="nr")
+    answers, passages = pd.Series(["It is 5.", "It is 6."], index=index), pd.Series([["5"], ["6"]], index=index)
+    for table in (fm.scoring.anchors(answers, passages), fm.scoring.verdicts(answers, answers, passages)):
+        assert table["id"].to_pylist() == ["k2", "k1"]
+    assert fm.metrics.grounding_evidence(answers, passages)["id"].to_pylist() == ["k2", "k1"]

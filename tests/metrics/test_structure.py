@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
@@ -419,3 +420,40 @@ def test_the_fields_that_fail_are_counted_by_path() -> None:
         assert counts["equal"] / counts.sum() == pytest.approx(fm.json_match([answer], references[:1])[0])
     assert fm.metrics.json_fields([{"a": 1}], [{"a": 2}])["wrong"].to_pylist() == [1]
     assert fm.metrics.json_fields([], []).num_rows == 0
+
+
+FIELD_OPTIONS = [
+    {},
+    {"extract": "code"},
+    {"lists": "any"},
+    {"relative": 0.1},
+    {"fields": "t=ignore"},
+    {"fields": {"t": "cover_match"}, "lists": "any", "absolute": 1.0, "extract": ["code", "regex:(?s)(.*)"]},
+]
+
+
+@pytest.mark.parametrize("options", FIELD_OPTIONS)
+def test_fields_are_those_of_the_score_with_its_options(options):
+    index = ["k1", "k2", "k3", "k4"]
+    answers = [
+        '{"n": 9.5, "t": "the cat", "l": [1, 2]}',
+        '```json\n{"n": 10}\n```',
+        "no",
+        '{"l": [2, 1, {"x": 3}], "t": {}}',
+    ]
+    references = ['{"n": 10, "t": "cat", "l": [2, 1]}', '{"n": 10}', '{"n": 1}', '{"l": [1, 2], "t": [3]}']
+    answer = pd.Series(answers, index=index)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = fm.metrics.json_fields(answer, pd.Series(references, index=index)[::-1], **options)
+    assert [str(one.message)[:54] for one in caught] == (
+        [] if "extract" in options else ["json_fields: 1 of 4 rows (first: row 1) hold a fence o"]
+    )
+    if found["row"].null_count < found.num_rows:
+        assert found["id"].to_pylist() == [None if row is None else index[row] for row in found["row"].to_pylist()]
+    for one, other in zip(answers, references, strict=True):
+        counts = (
+            fm.metrics.json_fields([one], [other], **options).to_pandas()[["equal", "wrong", "missing", "extra"]].sum()
+        )
+        [score] = fm.json_match([one], [other], **options)
+        assert counts["equal"] / counts.sum() == pytest.approx(score, nan_ok=True)
