@@ -14,7 +14,14 @@ from fastmetrics.base.specs import Better
 from fastmetrics.reporting.overview import by_concern
 from fastmetrics.reporting.readings import turn
 from fastmetrics.results.compare import compare
-from fastmetrics.results.comparison_result import Compared, Comparison, could_turn, p_mark, verdict_word
+from fastmetrics.results.comparison_result import (
+    HEADED_SEGMENTS,
+    Compared,
+    Comparison,
+    could_turn,
+    p_mark,
+    verdict_word,
+)
 from fastmetrics.results.heat_maps import HeatMap, scale_of
 from fastmetrics.results.main_metric import Lead
 from fastmetrics.results.score_table import ScoreTable
@@ -130,6 +137,11 @@ class PageComparison:
     def others_of(self, some: Sequence[Compared], *verdicts: str) -> list[str]:
         """The systems with one of these verdicts."""
         return [one.other for one in some if self.found.verdict(one) in verdicts]
+
+    @property
+    def headed_segments(self) -> Sequence[Compared]:
+        """The segments that the headline names: those of its comparison."""
+        return self.found.worse_segments[:HEADED_SEGMENTS]
 
     def has_direction(self, one: Compared) -> bool:
         """Whether more of a metric is better or worse."""

@@ -20,7 +20,7 @@ from fastmetrics.results.main_metric import CONCERNS, Change, Concern, Lead, hea
 from fastmetrics.results.row_groups import FEW_ROWS, few_rows_note, worst_first
 from fastmetrics.stats.significance import least_p
 
-_SEGMENTS = 2
+HEADED_SEGMENTS = 2
 """The segments that a headline names."""
 
 # The figures of one metric of two systems over one segment, and the ranking of several systems.
@@ -442,9 +442,16 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
         told = str(self.lead)
         if len(self.systems) == 2:
             told = headline(*pair, self.changes(*pair), self.dissent(*pair))
-        return "; ".join([told, *self._worse_segments()])
+        segments = []
+        for pair in self.worse_segments[:HEADED_SEGMENTS]:
+            means = Change("quality", pair.metric, pair.mean_baseline, pair.mean_other, "worse").means
+            who = "" if len(self.systems) == 2 else f"{pair.other} "
+            segments.append(f"{who}worse in {pair.segment} ({means})")
+        more = len(self.worse_segments) - HEADED_SEGMENTS
+        return "; ".join([told, *segments, *([f"worse in {more:,} more segments"] if more > 0 else [])])
 
-    def _worse_segments(self) -> list[str]:
+    @property
+    def worse_segments(self) -> list[Compared]:
         """The segments in which a system that is not worse than the first over all rows is worse: by the main metric,
         then by the others of its concern.
         """
@@ -452,15 +459,12 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
         worse = [pair for pair in self._once if pair.baseline == self.systems[0] and self.verdict(pair) == "worse"]
         whole = {(pair.metric, pair.other) for pair in worse if pair.segment is None}
         some = [pair for pair in worse if pair.segment is not None and (pair.metric, pair.other) not in whole]
-        found: dict[tuple[str, str | None], str] = {}
+        found: dict[tuple[str, str | None], Compared] = {}
         for name in sorted(self.better, key=lambda name: name != self.main):
             pairs = [pair for pair in some if pair.metric == name and self.concerns.get(name) == concern]
             for pair in worst_first(pairs, "delta", self.better[name]):
-                means = Change("quality", name, pair.mean_baseline, pair.mean_other, "worse").means
-                who = "" if len(self.systems) == 2 else f"{pair.other} "
-                found.setdefault((pair.other, pair.segment), f"{who}worse in {pair.segment} ({means})")
-        more = len(found) - _SEGMENTS
-        return [*list(found.values())[:_SEGMENTS], *([f"worse in {more:,} more segments"] if more > 0 else [])]
+                found.setdefault((pair.other, pair.segment), pair)
+        return list(found.values())
 
     @property
     def notes(self) -> list[str]:

@@ -240,6 +240,24 @@ def test_resamples_suffice_for_the_correction_and_what_few_rows_cannot_show_is_s
     assert found.limits == [("limit_rows", {"n": "15", "family": "600", "p": "0.05"})]
 
 
+@pytest.mark.parametrize("others", ["new", "new third"])
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_the_headline_names_segments_that_are_worse_as_compare_does(tmp_path, others, language):
+    """One language of three falls by 0.1, the others rise: over all rows nothing is decided."""
+    fallen = np.array([{"ru": -0.2, "de": 0.08, "en": 0.12}[one] for one in OLD["language"].to_pylist()])
+    new = OLD.drop_columns("keyword_recall")
+    new = new.append_column("keyword_recall", pa.array(np.asarray(OLD["keyword_recall"]) + fallen))
+    runs = {"old": OLD, **dict.fromkeys(others.split(), new)}
+    found = fm.compare(runs, by=[["language"]], main="keyword_recall", seed=0)
+    named = re.findall(r"worse in (\S+ \(keyword_recall \S+ → \S+\))", found.headline)
+    assert [name.partition(" ")[0] for name in named] == ["language=ru"] * len(others.split())
+    shown = headline(page_of(runs, tmp_path, by="language", language=language, main="keyword_recall"))
+    word = labels(language)["worse_in"].format(segment="")
+    assert [one.rstrip(";") for one in re.findall(rf"{word}(\S+ \(keyword_recall \S+ → \S+\))", shown)] == [
+        figures(name, language) for name in named
+    ]
+
+
 @pytest.mark.parametrize("others", ["b", "bc"])
 def test_a_note_on_figures_stands_once_on_the_comparison(tmp_path, others):
     runs = {"b": run(2, token_f1=0.01), "c": run(3)}
