@@ -443,10 +443,10 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
         if len(self.systems) == 2:
             told = headline(*pair, self.changes(*pair), self.dissent(*pair))
         segments = []
-        for pair in self.worse_segments[:HEADED_SEGMENTS]:
-            means = Change("quality", pair.metric, pair.mean_baseline, pair.mean_other, "worse").means
-            who = "" if len(self.systems) == 2 else f"{pair.other} "
-            segments.append(f"{who}worse in {pair.segment} ({means})")
+        for one in self.worse_segments[:HEADED_SEGMENTS]:
+            means = Change("quality", one.metric, one.mean_baseline, one.mean_other, "worse").means
+            who = "" if len(self.systems) == 2 else f"{one.other} "
+            segments.append(f"{who}worse in {one.segment} ({means})")
         more = len(self.worse_segments) - HEADED_SEGMENTS
         return "; ".join([told, *segments, *([f"worse in {more:,} more segments"] if more > 0 else [])])
 

@@ -367,7 +367,11 @@ def _of_pieces(
     cautions = [
         note
         for settings, counts in sums.cautions
-        for note in stored_notes({name: of for name, of in counts.items() if name in chosen}, settings, specs)
+        for note in stored_notes(
+            {name: of for name, of in counts.items() if name in chosen or name not in every},  # columns have notes too
+            settings,
+            specs,
+        )
     ]
     notes = [
         *sums.notes,
