@@ -96,7 +96,8 @@ def match_command(
     FAQ, from 0.  A question that shares no word with any row has the score 0 and no answer.
     """
     matched = arguments.call(match)
-    echo_line(f"{matched.rows:,} questions answered: {output}")
+    lacking = f", {matched.unanswered:,} of them without an answer" if matched.unanswered else ""
+    echo_line(f"{matched.rows:,} questions{lacking}: {output}")
     if matched.guarded:
         echo(guarded(matched.guarded))
 

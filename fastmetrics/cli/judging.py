@@ -44,6 +44,7 @@ from fastmetrics.models.judge_batch import JudgeSettings
 from fastmetrics.models.prompts import LANGUAGES, read_rubric, rubric_path, shipped
 from fastmetrics.results.judge_report import judge_report
 from fastmetrics.results.sampling import sample, with_sample
+from fastmetrics.results.worst_rows import TEXTS
 from fastmetrics.tables.input_files import read_text
 from fastmetrics.tables.outputs import table_target, write_whole
 
@@ -171,6 +172,8 @@ def sample_command(
     metadata = ScoreMetadata.of_schema(table.schema).stored
     quoted = write_whole(table.replace_schema_metadata(None), place, metadata, {"id"})
     echo_line(f"{table.num_rows:,} rows: {output}")
+    if budget is not None and not {*TEXTS} & {*table.column_names}:
+        echo("they have no texts; --texts FILE, the file that was scored, adds these for judges and people")
     if quoted:
         echo(guarded(quoted))
 

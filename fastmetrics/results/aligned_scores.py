@@ -315,7 +315,7 @@ def align(
 def _by_id(runs: Sequence[ScoreTable], on: str | None, repeats: bool, beside: Sequence[str]) -> AlignedScores:
     keys = []
     for run in runs:
-        keys.append(on or run.id_column or "")
+        keys.append(run.key(on) or "")
         if not keys[-1]:
             ways = Argument("on"), " or, if row i of each run is the same question, pair rows with "
             lacks = f"{run.name} has no id column to match rows by, but another run has; set one with "
@@ -352,7 +352,7 @@ def units_of(run: ScoreTable, on: str | None = None, beside: Sequence[str] = ())
 
     Raises the errors of :func:`repeated_run`.
     """
-    key, own_run = on or run.id_column, run
+    key, own_run = run.key(on), run
     if key is None:
         return by_position([run])
     ids = run.column(key)

@@ -156,7 +156,7 @@ def repeats(
     argument("confidence", confidence, Real(0.0, 1.0, above=True, below=True))
     sizes = [int(argument("k", size, Whole(1, 1_000_000))) for size in ([k] if isinstance(k, int) else k)]
     run = open_scores(scores, asked=listed(metrics))
-    key = on or run.id_column
+    key = run.key(on)
     if key is None:
         raise ColumnError(
             f"{run.name} has no id column that tells which answers belong together; set one with ", Argument("on")

@@ -94,7 +94,8 @@ def sample(
         for_, using, by = for_ or known_for, using or facts["using"], facts["by"] if by is None else by
         seed = seed or facts["seed"]
     if for_ is None:
-        raise OptionError(Argument("for_"), ": name the dear column that is to be made")
+        ways = ": name the dear column that is to be made, and cheap ones with "
+        raise OptionError(Argument("for_"), ways, Argument("using"))
     rows = Rows.of(scores, distinct(using, "using"), distinct(by, "by"), seed, on, for_)
     known = None if judged is None else _Drawn.of(judged, rows, for_)
     cut = rows.strata(None if pilot is None else rows.pilot(pilot, for_))
@@ -319,7 +320,7 @@ class Rows:
         names = [_named(name, [name for name in run.scores if name not in beside(for_)]) for name in using]
         if not names:
             raise OptionError(Argument("using"), ": name a cheap column")
-        key = on or run.id_column
+        key = run.key(on)
         if key is None:
             raise ColumnError(
                 f"{run.name} has no ids, by which rows are drawn and found again; name them with ", Argument("on")

@@ -99,6 +99,11 @@ class ScoreTable:
         """The column with the ids, if there is one."""
         return next(iter(self._roles["id"]), None)
 
+    def key(self, on: str | None) -> str | None:
+        """The column that pairs rows: ``on``, where the run read its ids by this name these, or by default the ids."""
+        is_named = on in self.columns or on != self.metadata.own_columns.get("id")
+        return on if on is not None and is_named else self.id_column
+
     @cached_property
     def question_column(self) -> str | None:
         """The column with the questions, if the run kept it."""
@@ -155,7 +160,8 @@ class ScoreTable:
 
     def keys(self, *others: str | None) -> list[str]:
         """The columns that pair rows: ids, questions, numbers of repeats and rounds, settings, and ``others``."""
-        names = (self.id_column, self.question_column, self.repeat_column, self.round_column, *others)
+        named = (self.key(name) for name in others if name is not None)
+        names = (self.id_column, self.question_column, self.repeat_column, self.round_column, *named)
         return [*(name for name in names if name is not None), *self.settings_columns]
 
     @cached_property

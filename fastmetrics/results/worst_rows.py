@@ -109,7 +109,9 @@ def worst_rows(
         runs = [open_scores(scores, columns=columns, asked=[metric])]
     else:
         runs = open_runs({"baseline": baseline, "scores": scores}, columns=columns, asked=[metric])
-    runs = with_row_ids(runs, on)
+    # the column may be that of the answers alone, whose ids the scores have under another name
+    key = None if answers is not None and on not in runs[-1].columns and runs[-1].id_column is not None else on
+    runs = with_row_ids(runs, key)
     runs = [run.with_texts(TEXTS) if answers is None else run for run in runs]
     of_both = ("question", "reference")  # an answer and its contexts are those of one run
     kept = [
@@ -119,11 +121,11 @@ def worst_rows(
     keep = distinct([*distinct(keep, "keep"), *kept])
     [metric] = shared_metrics(runs, [metric])
     is_lower = direction_of(metric, first_declared(runs), better or {}) == "lower"
-    loaded = [run.by_column([metric, *divided, *run.keys(on)]) for run in runs]
-    if len(loaded) == 1 and (key := on or loaded[0].id_column) is not None:
-        loaded[0].check_distinct(key)
+    loaded = [run.by_column([metric, *divided, *run.keys(key)]) for run in runs]
+    if len(loaded) == 1 and (ids_of_run := key or loaded[0].id_column) is not None:
+        loaded[0].check_distinct(ids_of_run)
     check_settings(loaded, [metric], allow_differences)
-    paired = align(loaded, on, allow=allow_differences)
+    paired = align(loaded, key, allow=allow_differences)
     assert paired.ids is not None
     ids, column = paired.ids, paired.column
     if len(loaded) == 1:
@@ -165,7 +167,7 @@ def worst_rows(
                 **{name: rows[name] for name in rows.column_names[1:]},
             }
         )
-    elif on is None and (own := str(runs[0].id_column)) in runs[0].index and own not in rows.column_names:
+    elif key is None and (own := str(runs[0].id_column)) in runs[0].index and own not in rows.column_names:
         rows = rows.rename_columns([own, *rows.column_names[1:]])
     return WorstRows(rows, metric)
 
@@ -339,7 +341,7 @@ class TextSource:
     def _columns(self, names: Sequence[str], texts: Sequence[str], index: Any) -> dict[str, str]:
         named = {name: column for name, column in self.named.items() if name in COLUMNS and column in names}
         resolved = {name: name for name in texts if name in names} | resolve(names, named, needed=("id", *texts))
-        if self.on is not None:
+        if self.on is not None and (self.on in names or self.on not in ("id", self.named.get("id"))):
             resolved |= {"id": self.on}
         if index is not None and resolved.get("id") not in names:
             resolved.pop("id", None)

@@ -246,10 +246,13 @@ class StrictMatchBot:
 
 @dataclass(frozen=True)
 class MatchedQuestions:
-    """The result of ``match`` with an ``output``: the rows, and the cells of CSV that got a leading quote."""
+    """The result of ``match`` with an ``output``: the rows, those without an answer, and the cells of CSV that got a
+    leading quote.
+    """
 
     rows: int
     guarded: int
+    unanswered: int = 0
 
 
 def match(
@@ -295,7 +298,7 @@ def match(
         return matched
     keys = set(matched.column_names)
     cells = write_whole(matched, place, {"bot": "strict match"}, keys)
-    return MatchedQuestions(matched.num_rows, cells)
+    return MatchedQuestions(matched.num_rows, cells, matched["answer"].null_count)
 
 
 def _matched(

@@ -102,6 +102,12 @@ class AllowedFormats(NamedTuple):
         name = self.format or sniff(head) or read_by_default().format
         if name in self.formats:
             return str(name)
+        if not head:
+            raise FileFormatError(f"{path}: there is nothing to read, not one byte")
+        scheme = next((scheme for scheme, (at, magic) in _DATABASES.items() if head[at:].startswith(magic)), None)
+        if scheme is not None:
+            example = f"{scheme}:///{path.lstrip('/')}" if not path.startswith("/") else f"{scheme}:///{path}"
+            raise FileFormatError(f"{path}: a database, whose table is named as in {example}?table=answers")
         way = Argument("format", otherwise="the suffix of the file")
         expected = f" ({', '.join(self.formats)}){_AS_RANKING if _RANKING.match(head) else ''}"
         raise FileFormatError(f"{path}: unknown format; name it with ", way, expected)
@@ -110,6 +116,8 @@ class AllowedFormats(NamedTuple):
 # The formats of outputs: by the suffix of a name, and the encoder of each.
 
 
+_DATABASES = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+"""The first bytes of files of databases, by the scheme of their addresses: where they are, and what."""
 PARTS = "parquet"
 """The format of the files in a folder."""
 

@@ -199,7 +199,10 @@ def with_query(table: str | Path | Sequence[str | Path], query: str) -> list[str
     queried = []
     for path in _listed(table):
         if not is_database(path):
-            raise OptionError(Argument("query", query), f": {shown_address(path)} is not the address of a database")
+            raise OptionError(
+                Argument("query", query),
+                f": {shown_address(path)} is not the address of a database, as sqlite:///answers.db is",
+            )
         url = parse(path)
         if {"table", "query"} & parameters(url).keys():
             raise OptionError(Argument("query", query), f": {url.shown} already names a table or a query")

@@ -322,6 +322,9 @@ class Index:
         Raises ``FileFormatError`` for a folder that is no index.
         """
         workers, folder = cores(threads), local_path(path, "path")
+        if folder.is_file():
+            way = f"fastmetrics vectors index {folder} -o index (fm.vectors.Index.build)"
+            raise FileFormatError(f"{folder}: a file, and no folder of an index; of vectors, make one: {way}")
         try:
             settings = json.loads((folder / "settings.json").read_text("utf-8"))
             vectors = Vectors.of(folder / "vectors.npy")
@@ -336,12 +339,12 @@ class Index:
         return cls(seeker, settings, names)
 
 
-def check_finite(overview: Survey, what: str) -> None:
-    """Raise ``InputError`` naming the first row that is not finite."""
+def check_finite(overview: Survey, what: str, ids: pa.Array | None = None) -> None:
+    """Raise ``InputError`` naming the first row that is not finite, also by its id if there are ids."""
     if not overview.finite.all():
-        raise InputError(
-            f"{what} {int(np.argmin(overview.finite))} is not finite (null, NaN or an infinity); leave it out"
-        )
+        row = int(np.argmin(overview.finite))
+        name = "" if ids is None else f" (id {ids[row].as_py()!r})"
+        raise InputError(f"{what} {row}{name} is not finite (null, NaN or an infinity); leave it out")
 
 
 def check_absent(path: str | os.PathLike[str]) -> Path:

@@ -16,8 +16,8 @@ from fastmetrics.base.threads import cores
 from fastmetrics.tables.addresses import is_database, parameters, parse
 from fastmetrics.tables.input_files import local_path
 from fastmetrics.vectors.embedder import embedder_of
-from fastmetrics.vectors.neighbors import RECALL, Distance, Index
-from fastmetrics.vectors.pair_scan import zero_vectors
+from fastmetrics.vectors.neighbors import RECALL, Distance, Index, check_finite
+from fastmetrics.vectors.pair_scan import survey, zero_vectors
 from fastmetrics.vectors.pgvector import MOST_CONNECTIONS, Chunks, search_table, settings_of
 from fastmetrics.vectors.search_files import Queries, SearchRankings, SearchTimes, rankings_of
 
@@ -99,6 +99,7 @@ def search(
             raise OptionError("index: expected an Index (Index.build makes one), its folder, or a database")
         opened = index if isinstance(index, Index) else Index.load(local_path(index, "index"), threads=threads)
         asked, workers = reader(), cores(threads)
+        check_finite(survey(asked.vectors, workers), "query", asked.ids)
         near, seconds = opened.timed_search(asked.vectors, k=k, recall=recall, threads=workers)
         return SearchRankings(
             rankings_of(asked.ids, opened.names, near.ids, near.scores),

@@ -69,7 +69,9 @@ class Queries:
         texts = table[texts_column].combine_chunks()
         if texts.null_count:
             row = int(np.argmin(texts.is_valid()))
-            raise ColumnError(f"{name}: column {texts_column!r}, row {row:,}: null; expected the text of each query")
+            own = f" (id {table[columns['id']][row].as_py()!r})" if "id" in columns else ""
+            null = f"column {texts_column!r}, row {row:,}{own}: null"
+            raise ColumnError(f"{name}: {null}; expected the text of each query; leave it out")
         vectors = Vectors.of_array(embedder.embed(texts), f"{name}: column {texts_column!r}")
         rows = np.linspace(0, len(texts) - 1, min(_TIMED, len(texts))).astype(np.int64)
         seconds = np.array([_seconds(embedder, texts[row].as_py()) for row in rows.tolist()])

@@ -4,13 +4,17 @@ import json
 import re
 import signal
 import tempfile
+import warnings
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics
+from fastmetrics.base.errors import ScoreWarning
 from fastmetrics.cli.exits import Stopped
+from fastmetrics.cli.terminal import printed_warnings
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.metric import REGISTRY, in_words
 from tests.support.program import jsonl, program
@@ -129,20 +133,37 @@ def test_metrics_lists_and_explains_each():
         assert all(f"option: {option}=" in explained for option in metric.defaults)
 
 
-def test_an_interrupt_names_resume_only_where_rows_are_kept(tmp_path, monkeypatch):
+def test_an_interrupt_names_resume_only_where_something_is_kept(monkeypatch, tmp_path):
     def interrupted(*_, **__):
         raise Stopped(signal.SIGINT)
 
-    words = [("gate", "o.parquet", "-r", "token_f1 >= 0"), ("score", "t.jsonl", "-o", "o.parquet")]
-    assert [program(*each, "--threads", 0).code for each in words] == [2, 2]
-    monkeypatch.setattr("fastmetrics.cli.comparison.gate", interrupted)
-    monkeypatch.setattr("fastmetrics.scoring.score.score", interrupted)
-    assert [program(*each).err for each in words] == ["interrupted\n"] * 2, "nothing is kept"
+    words = [("gate", "o.parquet", "-r", "token_f1 >= 0"), ("score", "t.jsonl", "-o", tmp_path / "o.parquet")]
+    judged = ("judge", "run", "t.jsonl", "-o", tmp_path / "j.parquet", "--rubrics", "safety", "--model", "m")
+    assert [program(*each, "--threads", 0).code for each in (*words, judged)] == [2, 2, 2]
+    for name in ("cli.comparison.gate", "scoring.score.score", "cli.judging.judge"):
+        monkeypatch.setattr(f"fastmetrics.{name}", interrupted)
+    assert [program(*each).err for each in words] == ["interrupted\n"] * 2
+    assert program(*judged).err == "interrupted; run the same command again: the replies so far are in the store\n"
     (tmp_path / "o.parquet.partial").mkdir()
-    for name in ("run.json", "part-000000.json"):
+    for name in ("run.json", "rows-0-0"):
         (tmp_path / "o.parquet.partial" / name).touch()
     done = program(*words[1])
     assert (done.code, done.err) == (130, "interrupted; run again with --resume to continue\n")
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_notes_on_rows_in_memory_are_lines_without_code(tmp_path, quiet):
+    """Of a command that scores on its way, and of other packages."""
+    rows = ({"answer": "Спасибо вам" + " да" * (n % 7), "reference": "да", "good": n % 2} for n in range(40))
+    path = jsonl(tmp_path / "rows.jsonl", *rows)
+    done = program("fit", path, "--label", "good", "-m", "politeness,answer_length")
+    assert (done.code, done.err[:18], "ScoreWarning" in done.err) == (0, "note: politeness: ", False)
+    assert all(line.startswith("note: ") for line in done.err.splitlines())
+    with printed_warnings(quiet=quiet), mock.patch("fastmetrics.cli.terminal.print_error") as printed:
+        warnings.showwarning(UserWarning("two\nlines"), UserWarning, "x.py", 1)
+        warnings.showwarning(ScoreWarning("one\ntwo"), ScoreWarning, "x.py", 1)
+    said = ["note: two␊lines", "note: one", "note: two"]
+    assert [call.args[0] for call in printed.call_args_list] == ([] if quiet else said)
 
 
 def test_version_and_help():

@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastmetrics as fm
-from fastmetrics.base.errors import UnknownNameError
+from fastmetrics.base.errors import ColumnError, UnknownNameError
 from tests.reporting.test_report import data_of
+from tests.support.goldens import refused
 from tests.support.program import program
 
 N = 500
@@ -307,9 +308,16 @@ def test_a_run_remembers_the_columns_that_were_named(tmp_path, suffix):
         )
     assert done.rows == 5
     runs = {name: tmp_path / f"{name}.{suffix}" for name in ("a", "b")}
-    [worst] = worst_rows(runs["a"], "token_f1", n=1, answers=tmp_path / "rows.csv").to_pylist()
+    for on in (None, "nr", "id"):  # either name, in whichever of both
+        [worst] = worst_rows(runs["a"], "token_f1", n=1, answers=tmp_path / "rows.csv", on=on).to_pylist()
+        assert worst["answer"] == "Paris is 1"
     assert worst == {"id": "001", "token_f1": 0.4, "question": "Q1?", "reference": "Paris 0", "answer": "Paris is 1"}
-    assert fm.compare(runs).joined_by == "id"
+    for on in (None, "nr", "id"):
+        assert fm.compare(runs, on=on).joined_by == "id"
+        assert fm.gate(runs["a"], "token_f1.drop <= 0.1", baseline=runs["b"], on=on).checks[0].n == 5
+        drawn = fm.sample(runs["a"], budget=5, for_="x", using="token_f1", texts=tmp_path / "rows.csv", on=on)
+        assert drawn["answer"].to_pylist() == [f"Paris is {nr}" for nr in range(5)]
+    refused(ColumnError, "no", worst_rows, runs["a"], "token_f1", answers=tmp_path / "rows.csv", on="no")
 
 
 def test_named_ids_in_memory_are_ids():
