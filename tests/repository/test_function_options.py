@@ -122,6 +122,7 @@ ROWS = {
 RUN = {q: {d: CHANCE.random() for d in "abcdefgh"} | {q: 0.99} for q in IDS[1:20]}
 RUN_B = {q: {d: CHANCE.random() for d in "abcdefgh"} for q in IDS[1:20]}
 QRELS = {q: {d: CHANCE.choice((0, 1, 2)) for d in "abcdefghq"} for q in IDS[2:22]} | {"q1": {"a": 0}}
+OWN_SCORES = {"query_id": ["q2", "q2"], "doc_id": ["a", "b"], "own": [1.0, 2.0]}
 TWICE = {"query_id": ["q2", "q2"], "doc_id": ["a", "a"], "score": [2.0, 1.0]}
 VECTORS = np.random.default_rng(3).normal(size=(60, 4)).astype(np.float32)
 
@@ -193,6 +194,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "keep": "jaccard",
             "other": ("c", {"data": (ALL_THREE, "token_f1"), "system": "run", "baseline": "a"}),
             "better": {"token_f1": "lower"},
+            "columns": {"answer": "group"},
         },
     ),
     "compare": (
@@ -305,6 +307,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "seed": (5, PERCENTILE),
             "resamples": 40,
             "duplicates": ("first", {"data": ({"a": TWICE, "b": RUN_B}, QRELS, "ndcg")}),
+            "columns": ({"score": "own"}, {"data": ({"a": OWN_SCORES, "b": RUN_B}, QRELS, "ndcg")}),
             "relevance_level": 2,
             "depth": 2,
         },
@@ -429,6 +432,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "depth": 2,
             "drop_self": True,
             "duplicates": ("first", {"data": (TWICE, QRELS, "ndcg")}),
+            "columns": ({"score": "own"}, {"data": (OWN_SCORES, QRELS, "ndcg")}),
             "missing": "zero",
         },
     ),
@@ -548,6 +552,8 @@ ELSEWHERE = {
     **dict.fromkeys(("profile", "warm_up"), "measures or compiles: tests/scoring/test_scorer.py"),
     "assert_scores": "has the options of gate",
     **dict.fromkeys(("FileSettings", "ReadSettings"), "is of files: tests/tables"),
+    "side_by_side": "has the options of summarize: tests/results/test_summary_views.py",
+    "json_fields": "has the options of json_match: tests/metrics/test_structure.py",
     "CutPromises": "is given to validate and fit: tests/fitting/test_promises.py",
     **dict.fromkeys(("match_faq", "verdicts"), "has threads alone"),
     **dict.fromkeys(("sample", "with_sample"), "draws rows: tests/results/test_sampling.py"),
