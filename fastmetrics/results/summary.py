@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -367,11 +367,7 @@ def _of_pieces(
     cautions = [
         note
         for settings, counts in sums.cautions
-        for note in stored_notes(
-            {name: of for name, of in counts.items() if name in chosen or name not in every},  # columns have notes too
-            settings,
-            specs,
-        )
+        for note in stored_notes(_of_metrics(counts, chosen, every), settings, specs)
     ]
     notes = [
         *sums.notes,
@@ -384,6 +380,14 @@ def _of_pieces(
     ]
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
     return Summary(sums.n_rows, metrics, corpus_values, by_label, notes)
+
+
+def _of_metrics(
+    counts: Mapping[str, list[int]], chosen: Collection[str], every: Collection[str]
+) -> dict[str, list[int]]:
+    """The counts of the cautions of columns, and of some metrics, whose further ones are numbered: ``ndcg@10 #2``."""
+    names = {name: name.partition(" #")[0] for name in counts}
+    return {name: of for name, of in counts.items() if names[name] in chosen or names[name] not in every}
 
 
 def _metrics(

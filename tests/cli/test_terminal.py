@@ -42,7 +42,7 @@ WRITTEN = [
     (score, Argument("on_error", "a\nb"), r"on_error='a\nb'", r"--on-error 'a\nb'"),
     (rank, Argument("duplicates", "first"), "duplicates='first'", "--duplicates first"),
     (rank, Argument("relevance_level", 0), "relevance_level=0", "--relevance-level 0"),
-    (rank, Argument("revision", ...), "revision=...", "revision=..."),
+    (rank, Argument("revision", ...), "revision=...", "--revision ..."),
 ]
 
 
