@@ -83,9 +83,10 @@ def of_table(call: Callable[[Any], Any], columns: Columns) -> Call:
     return Call(call, columns, tables=True)
 
 
-def with_grades(drawn: pa.Table) -> pa.Table:
+def with_grades(drawn: Any) -> pa.Table:
     """Drawn rows with grades of people."""
-    return drawn.append_column("human", drawn["judge_x"])
+    table = pa.table(drawn)
+    return table.append_column("human", table["judge_x"])
 
 
 def embedded(name: str) -> Call:
@@ -240,12 +241,14 @@ OF_TABLES: dict[str, Call] = {
         },
     ),
     "sample": of_table(
-        lambda table: fm.sample(table, budget=4, for_="human", using="judge_x").select(["id", "human_inclusion"]),
+        lambda table: pa.table(fm.sample(table, budget=4, for_="human", using="judge_x")).select(
+            ["id", "human_inclusion"]
+        ),
         {"id": IDS, "question": QUESTIONS, "judge_x": GRADES},
     ),
     "with_sample": of_table(
-        lambda table: fm.with_sample(
-            table, with_grades(fm.sample(table, budget=4, for_="human", using="judge_x"))
+        lambda table: pa.table(
+            fm.with_sample(table, with_grades(fm.sample(table, budget=4, for_="human", using="judge_x")))
         ).select(["id", "human", "human_predicted"]),
         {"id": IDS, "question": QUESTIONS, "judge_x": GRADES},
     ),
