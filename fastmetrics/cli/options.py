@@ -486,7 +486,7 @@ def _standard_output() -> Iterator[str]:
 
 FURTHER = {
     "how files are read": tuple(inspect.signature(ReadSettings).parameters),
-    "how intervals and p are computed": ("interval", "bootstrap", "correction", "resamples", "flags"),
+    "how intervals and p are computed": ("interval", "bootstrap", "correction", "pairing", "resamples", "flags"),
     "how calls are made": ("structured", "retry", "max_unparsed", "keep_replies", "context_window"),
 }
 """Groups of options that a help page names, and shows with ``--help-all``."""
