@@ -484,6 +484,7 @@ class _Drawn:
 
 def allocated(sizes: Ints, spreads: Floats, budget: int, least: Ints) -> Ints:
     """How many rows of each stratum: in proportion to size times spread, within what there is and must be."""
+    spreads = spreads if spreads.any() else np.ones(len(sizes))  # scores that are all equal prefer no stratum
     mean = float(sizes @ spreads) / float(sizes.sum())
     wanted = sizes * (_IN_PROPORTION * mean + (1 - _IN_PROPORTION) * spreads)
     low, high = 0.0, float(budget / wanted[wanted > 0].min()) + 1

@@ -347,6 +347,8 @@ def test_a_fit_without_metrics_reads_grounding_and_contexts_as_the_reference_sta
     assert {"novel_word_rate", "vocabulary_score"} <= {one.name for one in alone.model.features}
     assert {"token_f1", "novel_word_rate"} <= {one.name for one in both.model.features}
     assert alone.evaluation.naive == "words of the contexts"
+    weak = fm.fit(table(60), label="good", metrics="judge_x").evaluation  # the naive score ranks better
+    assert (weak.naive, weak.best.name) == ("words of the reference", "judge_x")
 
 
 def test_the_commands_draw(tmp_path):

@@ -221,11 +221,16 @@ def test_cache_hit_rate_equals_the_definition(rows, tau, sizes):
 def test_cache_hit_rate_by_hand():
     log = {"question": ["a", "b", "a", "a", None], "answer": ["x", "y", "x", "z", "x"], "rating": [5, 5, 1, None, 5]}
     embed = {"a": [1.0, 0.0], "b": [0.0, 1.0]}
-    found = fm.logs.cache_hit_rate(log, embedder=lambda texts: np.array([embed[text] for text in texts]))
+
+    def model(texts):
+        return np.array([embed[text] for text in texts])
+
+    found = fm.logs.cache_hit_rate(log, embedder=model)
     assert (found.questions, found.left_out, found.stored, found.best_rating) == (4, 1, 2, 5.0)
     assert (found.cache_hit_rate, found.wrong_share) == (0.5, 0.5)
     assert found.to_arrow()["stored_row"].to_pylist() == [None, 0, 0, 0, None]
     assert found.to_arrow()["cache_hit"].to_pylist() == [0.0, 0.0, 1.0, 1.0, None]
+    assert [fm.logs.cache_hit_rate(log, tau=tau, embedder=model).cache_hit_rate for tau in (0.99, 1)] == [0.5, 0.0]
     assert fm.logs.cache_hit_rate(log, best=1, embedder=lambda texts: np.ones((len(texts), 2))).stored == 3
 
 
@@ -309,10 +314,7 @@ def test_rows_without_a_time():
 def test_programs_print_and_write_the_figures(tmp_path):
     rows = ({"question_embedding": [1.0, 0.0], "session": 1, "answer": "a"} for _ in range(2))
     log = jsonl(tmp_path / "log.jsonl", *rows)
-    for command, figure, value in (
-        ("cache", "cache_hit_rate", 0.5),
-        ("context", "context_preservation", 1.0),
-    ):
+    for command, figure, value in (("cache", "cache_hit_rate", 0.5), ("context", "context_preservation", 1.0)):
         done = program("logs", command, log, "-o", tmp_path / f"{command}.json")
         assert (done.code, done.err) == (0, "")
         figures = json.loads((tmp_path / f"{command}.json").read_text())

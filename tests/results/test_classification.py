@@ -17,7 +17,6 @@ from sklearn import metrics as sk
 import fastmetrics as fm
 from fastmetrics.results.classification import NOTHING
 from fastmetrics.stats.confusion import FIGURES
-from tests.support.program import program
 
 SUMS = {
     "accuracy": sk.accuracy_score,
@@ -226,17 +225,6 @@ def test_the_matrix_is_drawn():
     assert {text.get_position(): text.get_text() for text in axes.texts} == {(0, 0): "2", (2, 0): "1", (1, 2): "1"}
     np.testing.assert_allclose(axes.images[0].get_array()[0], [2 / 3, 0, 1 / 3])
     assert axes.get_title() == "accuracy 0.5000, 4 rows"
-
-
-def test_the_command(tmp_path):
-    rows = tmp_path / "rows.csv"
-    rows.write_text("label,expected_label,lang\nyes,yes,en\nno,yes,en\nyes,yes,de\n,no,de\n", encoding="utf-8")
-    done = program("classification", str(rows), "--by", "lang", "--json")
-    found = json.loads(done.out)
-    assert (found["n"], found["n_no_prediction"], len(found["segments"])) == (3, 1, 2)
-    assert found["accuracy"]["value"] == pytest.approx(2 / 3)
-    printed = program("classification", str(rows)).out
-    assert "expected ↓ predicted →" in printed
 
 
 @pytest.mark.parametrize(("more", "labels"), [("2.5", ["0", "1", "2.5"]), ("a", ["0", "0.0", "1", "1.0", "a"])])

@@ -16,7 +16,6 @@ from scipy import stats
 import fastmetrics as fm
 from fastmetrics.base.errors import InputError, OptionError
 from fastmetrics.reporting.labels import headed
-from tests.support.program import program
 
 RNG = np.random.default_rng(3)
 N = 240
@@ -100,8 +99,9 @@ def test_rows_of_one_side_are_counted_and_a_note_says_where_they_matter():
     low, high = ((known + float((filled - FIRST[:40]).sum())) / N for filled in (0.0, 1.0))
     assert "40 rows with a score of old alone, 0 of new" in note
     assert f"between {low:+.4f} and {high:+.4f}" in note
-    clear = fm.compare({"old": run(np.zeros(N)), "new": run([None, *np.ones(N - 1)])}, **SMALL)
-    assert not any("turn" in note for note in clear.notes)
+    for low, high in ((0.0, 1.0), (1.0, 0.0)):
+        clear = fm.compare({"old": run(np.full(N, low)), "new": run([None, *[high] * (N - 1)])}, **SMALL)
+        assert not any("reverse" in note for note in clear.notes)
 
 
 def test_lower_is_better_where_it_is_declared():
@@ -292,12 +292,14 @@ def test_p_of_equal_runs_is_1_without_a_note_and_that_of_few_skewed_differences_
 
 
 def test_several_systems_are_compared_in_pairs_and_ranked():
-    found = fm.compare({"old": OLD, "new": NEW, "same": NEW}, **SMALL)
+    runs = {"old": OLD, "new": NEW, "same": NEW}
+    found = fm.compare(runs, **SMALL)
     assert [(one.baseline, one.other) for one in found] == [("old", "new"), ("old", "same"), ("new", "same")]
     (ranking,) = found.rankings
     assert list(ranking.systems) == ["new", "same", "old"]
     assert list(ranking.letters) == ["a", "a", "b"]
     assert ranking.n == N
+    assert {*fm.compare(runs, confidence=0.999, **SMALL).rankings[0].letters} == {"a"}  # the least p is 3/501
 
 
 def test_results_of_rank_are_runs():
@@ -352,8 +354,10 @@ def test_other_questions_under_one_id_are_compared_on_request():
     asked = [f"What is {n}?" for n in range(N)]
     other = ["Why 7?" if n == 7 else text for n, text in enumerate(asked)]
     assert fm.compare([run(FIRST, question=asked), run(SECOND, question=asked)], **SMALL)["token_f1"].n_paired == N
-    allowed = fm.compare([run(FIRST, question=asked), run(SECOND, query=other)], allow_differences=True, **SMALL)
-    assert any("have different questions in 1 rows" in note for note in allowed.notes)
+    for texts in ((asked, other), (other, asked)):
+        runs = [run(FIRST, question=texts[0]), run(SECOND, query=texts[1])]
+        allowed = fm.compare(runs, allow_differences=True, **SMALL)
+        assert any("have different questions in 1 rows" in note for note in allowed.notes)
 
 
 def test_fingerprints_detect_different_questions(tmp_path):
@@ -365,6 +369,8 @@ def test_fingerprints_detect_different_questions(tmp_path):
         fm.score(tmp_path / "rows.jsonl", output=made[name], metrics="token_f1", name=name)
     found = fm.compare([made["first"], made["second"]], **SMALL)
     assert list(found.systems) == ["first", "second"]
+    one, other = fm.compare([made["first"]] * 2, **SMALL).systems
+    assert other == f"{one} (2)"
     with pytest.raises(InputError):
         fm.compare([made["first"], made["third"]])
     assert fm.compare([made["first"], made["third"]], allow_differences=True, **SMALL)["token_f1"].ties == 20
@@ -597,28 +603,10 @@ def test_margin_tells_equivalent_from_undecided():
     assert few.verdict(few["token_f1"]) == "–"
     better = fm.compare({"a": a, "b": more}, metrics="token_f1", margin=0.05)
     assert better.verdict(better["token_f1"]) == "better"
-    assert better["token_f1"].p_not_worse < 0.05 < better["token_f1"].p_equivalent
-    lower = fm.compare({"a": a, "b": more}, metrics="token_f1", margin=0.05, better={"token_f1": "lower"})
-    assert lower["token_f1"].p_not_worse > 0.5
     assert fm.compare({"a": a, "b": same}, metrics="token_f1")["token_f1"].p_equivalent is None
     differences = same["token_f1"].to_numpy() - a["token_f1"].to_numpy()
     low, high = stats.ttest_1samp(differences, 0).confidence_interval(0.9)
     assert (alike["token_f1"].p_equivalent <= 0.05) == (-0.05 < low < high < 0.05)
-
-
-def test_command_equals_function(tmp_path):
-    paths = []
-    for name, table in (("a", designed(1)), ("b", designed(2, 0.1)), ("c", designed(3, 0.1, first_id=1_000))):
-        paths.append(str(tmp_path / f"{name}.parquet"))
-        pq.write_table(table, paths[-1])
-    for options, named, runs in (
-        (["--interval", "percentile"], {"interval": "percentile"}, paths[:2]),
-        (["--margin", "0.05"], {"margin": 0.05}, paths[:2]),
-        (["--pairing", "none"], {"pairing": "none"}, [paths[0], paths[2]]),
-    ):
-        printed = json.loads(program("compare", *runs, "-m", "token_f1", *options, "--json").out)
-        assert printed == json.loads(fm.compare(runs, metrics="token_f1", **named).to_json())
-    assert "with --pairing none" in program("compare", paths[0], paths[2]).err
 
 
 def test_a_ranking_of_clusters_is_that_of_rows_that_occur_once():

@@ -140,7 +140,7 @@ def test_segments_are_estimates_of_their_own_rows():
     kinds = {one.segment: one for one in fm.results.summarize_by(table, by="kind", metrics="dear")}
     empty = kinds["kind=none"]
     assert (empty.n, math.isnan(empty.mean), math.isnan(empty.low), empty.interval_note) == (
-        0, True, True, "no interval: no row with a score was drawn here",
+        0, True, True, "no interval: no row with a score was drawn here"
     )  # fmt: skip
 
 

@@ -187,19 +187,6 @@ def test_the_program_ends_with_1_where_a_rule_is_not_met(files):
     assert sorted(path.name for path in files.iterdir()) == ["gates.toml", "out.xml", "scores.parquet", "worse.parquet"]
 
 
-def test_the_program_prints_json_and_markdown(files):
-    arguments = ("gate", "worse.parquet", "--baseline", "scores.parquet", "-r", "drop <= 0.019")
-    told = program(*arguments, "--json", "-")
-    assert told.code == 1
-    found = json.loads(told.out)
-    assert found == json.loads(fm.gate("worse.parquet", "drop <= 0.019", baseline="scores.parquet").to_json())
-    assert {one["metric"]: (one["better"], one["met"]) for one in found["checks"]} == {
-        "token_f1": ("higher", True),
-        "hallucination": ("lower", False),
-    }
-    assert program(*arguments, "--markdown", "-").out.startswith("### ❌ worse FAILED: 1 of 2 checks not met\n")
-
-
 def test_junit_holds_any_text():
     found = fm.gate({"a\x00<b": [0.1]}, "a\x00<b >= 1")
     assert ElementTree.fromstring(found.to_junit().split("\n", 1)[1]).find("testcase").get("classname") == "a\ufffd<b"

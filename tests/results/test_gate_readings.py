@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -60,42 +59,6 @@ def test_each_reading_has_its_name():
         found = fm.gate(NEW, rule.format(f"{compared_number - 1e-9:.12f}"), baseline=OLD)
         assert not any(found.met for found in found), rule
     assert one("token_f1.drop >= 0.001").met is (-compared.high >= 0.001)
-
-
-def test_the_output_says_in_one_sentence_why_a_rule_failed():
-    found = one("token_f1.drop <= 0.02")
-    drop = BEFORE.mean() - AFTER.mean()
-    assert drop < 0.02 < found.high
-    assert found.reason == (
-        f"the mean drop is {drop:.4f} over 120 rows, but its 95 % interval reaches {found.high:.4f}, so these rows do "
-        "not show <= 0.02 (token_f1.drop.point reads the mean itself)"
-    )
-    assert (
-        f"not met: token_f1.drop <= 0.02: {found.reason}"
-        in fm.gate(NEW, "token_f1.drop <= 0.02", baseline=OLD).remarks()
-    )
-    assert one("token_f1.drop <= 0.001").reason == f"the mean drop is {drop:.4f} over 120 rows, expected <= 0.001"
-    assert one("token_f1 >= 0.9").reason == f"{AFTER.mean():.4f} over 120 rows, expected >= 0.9"
-    low = one("token_f1.low >= 0.62")
-    assert "the mean is" in low.reason
-    assert "(token_f1 reads the mean itself)" in low.reason
-    same = one("token_f1.drop <= 0.001", OLD)
-    assert "120 rows, which all agree, but so few may miss a rare change: its 95 % interval" in same.reason
-    assert fm.gate(OLD, "token_f1.drop.point <= 0", baseline=OLD).passed
-
-
-def test_a_mean_whose_interval_crosses_the_limit_says_so():
-    mean = AFTER.mean()
-    for rule in (f"token_f1 >= {mean - 0.001:.4f}", f"token_f1 >= {mean + 0.001:.4f}"):
-        found = fm.gate(NEW, rule)
-        bounds = f"[{found[0].low:.4f}, {found[0].high:.4f}]"
-        note = f"{rule}: the 95 % interval {bounds} (t widened for skewness) crosses {float(rule[12:]):g}, so these "
-        note += "rows do not decide it; token_f1.low reads the bound"
-        assert note in found.remarks()
-        assert found[0].to_dict()["crosses"] is True
-    clear = fm.gate(NEW, f"token_f1 >= {mean - 0.2:.4f}")
-    assert (clear[0].crosses, any("crosses" in line for line in clear.remarks())) == (False, False)
-    assert fm.gate(NEW, f"hallucination <= {1 - mean:.4f}").remarks()[-1].endswith("hallucination.high reads the bound")
 
 
 def fieller(limit_of_bound, drops, base, confidence=0.95):
@@ -283,11 +246,6 @@ def test_percentiles_have_intervals_and_their_bounds_are_readings():
     )
     assert [one.met for one in found] == [True, False, True]
     assert {(one.value, one.low, one.high) for one in found} == {(p95, expected.low, expected.high)}
-    assert f"{found[0].value:.4g}"[:3] in found[0].shown
-    assert f"[{found[0].low:,.4g}"[:4] in found[0].shown
-    assert found[1].reason.startswith("the p95 is ")
-    assert "(latency_ms.p95 reads the p95 itself)" in found[1].reason
-    assert "so these rows do not decide it; latency_ms.p95.high reads the bound" in "\n".join(found.remarks())
     few = fm.gate({"latency_ms": values[:30]}, "latency_ms.p95.high <= 1e9")
     assert (few.passed, few[0].high) == (False, math.inf)
 
@@ -449,26 +407,6 @@ def test_rows_without_a_score_make_a_system_worse():
     assert "12 rows have no score, and my_score has no worst score" in neutral.reason
 
 
-def test_the_output_says_why():
-    found = margin_of("token_f1.equivalent <= 0.01")
-    assert found.reason == (
-        f"the mean change is 0.00400 over 120 rows, but its 90 % interval reaches {found.high:.4f}, so these rows do "
-        "not show that it is between -0.01 and 0.01 (token_f1.delta.point reads the mean itself)"
-    )
-    falls = margin_of("token_f1.equivalent <= 0.01", after=STEADY + CHANGE - 0.006)
-    assert f"reaches {falls.low:.4f}" in falls.reason
-    assert "the mean drop is" in margin_of("token_f1.not_worse <= 0.001", after=STEADY + CHANGE - 0.006).reason
-
-
-def test_the_program_tests_equivalence(tmp_path):
-    for name, table in zip(("old", "new"), tables(STEADY.tolist(), (STEADY + CHANGE).tolist()), strict=True):
-        rows = [{"id": n, "token_f1": x} for n, x in enumerate(table["token_f1"])]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = ("gate", tmp_path / "new.jsonl", "--baseline", tmp_path / "old.jsonl")
-    assert program(*command, "-r", "token_f1.equivalent <= 0.05", "-r", "not_worse <= 0.05").code == 0
-    assert program(*command, "-r", "token_f1.equivalent <= 0.001").code == 1
-
-
 MARGIN = 0.05
 SIMILARITY = "semantic_similarity"
 """A metric from −1 to 1, so that noise around scores keeps to its bounds."""
@@ -525,13 +463,6 @@ def test_a_check_that_reads_the_bound_of_a_long_tail_says_so():
     assert [check.interval_note for check in found] == [note.format("2.5"), None, note.format("5"), None]
     assert f"† {note.format('2.5')} (token_f1)" in found.remarks()
     assert found[0].shown.endswith("†")
-
-
-def test_too_few_rows_pass_nothing_unless_the_rule_states_it():
-    rng = np.random.default_rng(4)
-    old = rng.beta(4, 2, 10) - 0.3
-    assert passes(old, old + 0.1 + rng.normal(0, 0.01, 10), f"{SIMILARITY}.drop <= 0.05") == [False]
-    assert passes(old, old + 0.1 + rng.normal(0, 0.01, 10), f"{SIMILARITY}.drop <= 0.05 with n >= 10") == [True]
 
 
 def test_power_is_left():

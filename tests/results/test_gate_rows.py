@@ -82,7 +82,7 @@ def test_without_a_baseline_missing_rows_count_and_undefined_rows_do_not():
     assert fm.gate({"token_f1": values}, "token_f1.p70 >= 0")[0].value == np.percentile(padded, 70)
     assert fm.gate({"token_f1": values}, "token_f1.std >= 0")[0].value == pytest.approx(np.std(padded))
     for reading, expected in [
-        *[("n", 50), ("n_missing", 50), ("n_undefined", 0), ("share_missing", 0.5), ("n_unpaired", 50)],
+        *[("n", 50), ("n_missing", 50), ("n_undefined", 0), ("share_missing", 0.5), ("n_unpaired", 50)]
     ]:
         (one,) = fm.gate({"token_f1": values}, f"token_f1.{reading} >= 0")
         assert (one.value, one.met) == (expected, True)
@@ -258,29 +258,10 @@ def test_every_form_of_scores_counts_alike(tmp_path, make):
     assert (one.met, one.n, one.n_worst) == (False, 20, 10)
 
 
-def test_the_program_ignores_unpaired_rows_on_request(tmp_path):
-    for name, scores in (("old", OLD), ("new", gone(NEW))):
-        pq.write_table(pa.table(scores), tmp_path / f"{name}.parquet")
-    command = (
-        "gate",
-        tmp_path / "new.parquet",
-        "--baseline",
-        tmp_path / "old.parquet",
-        *(x for r in RULES for x in ("-r", r)),
-    )
-    failed, ignored = program(*command), program(*command, "--unpaired", "ignore")
-    assert (failed.code, ignored.code) == (1, 0)
-    assert "token_f1: 50 rows that only the baseline has count as 0; unpaired=ignore" in failed.out
-    assert "are ignored (unpaired=ignore)" in " ".join(ignored.out.split())
-    told = json.loads(program(*command, "--json", "-").out)["checks"][0]
-    assert (told["n"], told["n_worst"], told["worst"], told["n_ignored"]) == (50, 50, 0.0, 0)
-    (tmp_path / "rules.toml").write_text('[[rule]]\nrequire = "token_f1 >= 0.6"\nunpaired = "ignore"\n')
-    assert (
-        program(
-            "gate", tmp_path / "new.parquet", "--baseline", tmp_path / "old.parquet", "--rules", tmp_path / "rules.toml"
-        ).code
-        == 0
-    )
+def test_a_rule_of_a_file_ignores_unpaired_rows(tmp_path):
+    for way, passed in (("ignore", True), ("worst", False)):
+        (tmp_path / "rules.toml").write_text(f'[[rule]]\nrequire = "token_f1 >= 0.6"\nunpaired = "{way}"\n')
+        assert fm.gate(gone(NEW), rules=tmp_path / "rules.toml", baseline=OLD).passed is passed
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 20])
@@ -462,7 +443,9 @@ def test_rows_that_scoring_rejected_are_in_no_segment(tmp_path):
     (lost,) = fm.gate(out, "corpus_chrf >= 1")
     assert (lost.n, lost.n_worst, lost.met, lost.reason[:24]) == (40, 2, False, "2 rows have no score, an")
     for name, mean in means.items():
-        (segment,) = fm.gate(out, f"token_f1 >= 0.1 where g={name}")
+        found = fm.gate(out, rule := f"token_f1 >= 0.1 where g={name}")
+        assert f"{rule}: 2 rows that scoring rejected are in no segment" in found.notes
+        (segment,) = found
         assert (segment.n, segment.n_worst, segment.value) == (20, 0, pytest.approx(mean))
         (segment,) = fm.gate(out, f"corpus_chrf >= 1 where g={name}")
         own = [row for row in rows if row["g"] == name]

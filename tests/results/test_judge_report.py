@@ -17,7 +17,6 @@ from fastmetrics.base.display import number
 from fastmetrics.models.calls import answer_in
 from fastmetrics.stats.prediction_powered import powered_mean
 from tests.support.judge_server import judge_server, user_message
-from tests.support.program import program
 
 N = 120
 RNG = np.random.default_rng(14)
@@ -137,9 +136,8 @@ def test_judge_without_scores_or_labels_gives_a_note():
     assert (one.n, math.isnan(one.mean), one.error_rate, one.people.n, one.powered) == (0, True, 1.0, 0, None)
 
 
-def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_told(tmp_path, monkeypatch):
+def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_told():
     """Two repeats that are 0.3 apart agree on a scale of 1 to 5, and do not on one of 0 to 1."""
-    monkeypatch.chdir(tmp_path)
     table = pa.table(
         {
             "id": ["a", "b"],
@@ -156,11 +154,6 @@ def test_the_range_of_an_axis_is_its_rubrics_or_the_one_given_and_a_guess_is_tol
     guessed = fm.judge_report(table)
     assert guessed.axes[0].consistency.share.value == 1.0
     assert any("judge_style is unknown without its rubric; 1 to 5 is assumed" in note for note in guessed.remarks())
-    pq.write_table(table, "judged.parquet")
-    asked = program("judge", "report", "judged.parquet", "--ranges", "judge_style=0:1", "--json")
-    assert json.loads(asked.out) == json.loads(
-        fm.judge_report("judged.parquet", ranges={"judge_style": (0, 1)}).to_json()
-    )
 
 
 def test_range_comes_from_the_rubric_of_judged_rows(tmp_path):
@@ -193,7 +186,6 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
         found = fm.judge(table, ["preference", "show_answer"], times=True, **asked)
     labels = {"id": list(range(5)), "right": [1, 1, 0, 1, 1]}
     pq.write_table(found, "judged.parquet")
-    pq.write_table(pa.table(labels), "people.parquet")
     prices = {"m": {"input": 1.0, "output": 2.0}}
     report = fm.judge_report("judged.parquet", labels, prices=prices)
     preference, show = report.axes
@@ -213,13 +205,6 @@ def test_rows_that_a_judge_has_judged_tell_orders_decisions_and_cost(tmp_path, m
     against = next(grid.rows[1] for grid in report.grids() if grid.header[0] == "against people")
     assert against[1:] == tuple(map(number, (5, *(figure.value for figure in figures))))
     assert wins.low < wins.high
-    (tmp_path / "prices.json").write_text(json.dumps(prices))
-    done = program("judge", "report", "judged.parquet", "--labels", "people.parquet", "--prices", "prices.json")
-    assert (done.code, done.err, done.out) == (
-        0,
-        "",
-        f"{fm.judge_report('judged.parquet', 'people.parquet', prices=prices)}\n",
-    )
     assert fm.judge_report("judged.parquet").axes[1].decisions is None
 
 
@@ -341,13 +326,6 @@ def test_labels_without_a_judged_row_are_counted():
     report = fm.judge_report(judged, labels)
     assert any("1 labels belong to no judged row" in note for note in report.notes)
     assert report.axes[0].powered.n_labelled == 2
-
-
-def test_labels_are_matched_by_the_named_column():
-    judged = {"row": [0, 1, 2, 3], "judge_x": [1.0, 2.0, 4.0, 5.0], "judge_x_status": ["ok"] * 4}
-    labels = {"row": [3, 2, 1, 0], "human": [5, 4, 2, 1]}
-    people = fm.judge_report(judged, labels, label="human", on="row").axes[0].people
-    assert (people.n, people.spearman.value) == (4, pytest.approx(1.0))
 
 
 def test_the_answers_of_a_bot_are_no_scores() -> None:

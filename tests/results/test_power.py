@@ -109,22 +109,6 @@ def test_planned_power_holds_by_simulation():
     assert detected.mean() == pytest.approx(0.8, abs=0.02)
 
 
-def test_command_equals_function(tmp_path):
-    paths = [str(tmp_path / f"{seed}.parquet") for seed in (1, 2)]
-    for seed, path in enumerate(paths, 1):
-        pq.write_table(pilot(seed=seed), path)
-    options = ["--delta", "0.1", "--cluster", "group", "--power", "0.9", "--json", "-m", "m"]
-    printed = json.loads(program("power", *paths, *options).out)
-    report = fm.power(paths, metrics="m", delta=0.1, cluster="group", power=0.9)
-    assert printed == json.loads(report.to_json())
-    shown = program("power", "--between", "0.25", "-n", "787").out
-    assert "0.0500" in shown
-    assert max(map(len, shown.splitlines())) <= 80
-    failed = program("power", *paths)
-    assert failed.code == 2
-    assert "--delta" in failed.err
-
-
 def test_the_ends_of_clusters_are_those_of_as_many_independent_ones():
     rng = np.random.default_rng(4)
     means = rng.random((2, 10))

@@ -21,6 +21,7 @@ RULES = [
     *["token_f1.drop <= 0.1", "exact_match.low >= 0.5", "exact_match.delta.point >= 0", "token_f1 >= 0.1"],
     *["token_f1 >= 0.9", "hallucination.drop <= 0.001", "latency_ms.p95 < 300", "latency_ms.drop <= 20%"],
     *["token_f1 >= 0.5 where language=*", "token_f1.low >= 0.5 where language=ru", "exact_match.equivalent <= 0.01"],
+    *["token_f1.drop <= -0.01", "token_f1.low >= 0.65", "token_f1 >= 0.67", "token_f1.equivalent <= 0.03"],
     *["token_f1.n >= 59", "token_f1.share_missing <= 5%", "drop <= 0.3", "latency_ms.p95.high <= 10"],
 ]
 SKEWED = np.random.default_rng(3).exponential(size=80) ** 4
@@ -28,6 +29,7 @@ PART = {"id": range(80), "lang": ["a", "b"] * 40, "m": np.arange(80) / 80}
 ONE_SIDE = {"a": {"id": range(6), "token_f1": [0.0, 0.2, 0.4, 0.6, 0.8, None]}}
 ONE_SIDE["b"] = {"id": range(6), "token_f1": [None, None, 0.5, 0.7, 0.9, 1.0]}
 THREE = {name: {"id": range(40), "token_f1": np.arange(40) / 80 + 0.3 * (name == "c")} for name in "cab"}
+THREE["b"] = {"id": range(41), "token_f1": [*THREE["b"]["token_f1"], 0.5]}
 TWO_JUDGES = {"id": [1, 2], "judge_a": [1.0, 2.0], "judge_b": [1.0, 2.0]}
 TWO_JUDGES |= {f"judge_{name}_status": ["ok"] * 2 for name in "ab"}
 RATERS = {"ann": [1, 2, 4, 1, 2, 4, 4, None], "bob": [2, 2, 3, 1, 2, 4, 4, None]}
@@ -64,6 +66,7 @@ RESULTS = {
     "compare_rankings_skip": lambda: fm.results.compare_rankings(RANKINGS, QRELS, "mrr", missing="skip"),
     "gate": lambda: fm.gate(NEW, RULES, baseline=OLD),
     "gate_clusters": lambda: fm.gate(NEW.slice(3), RULES[:2], baseline=OLD, cluster="session", unpaired="ignore"),
+    "gate_same": lambda: fm.gate(OLD, "token_f1.drop <= 0.001", baseline=OLD),
     "gate_passed": lambda: fm.gate(NEW, "exact_match >= 0.2"),
     "side_by_side": lambda: fm.results.side_by_side({"old": OLD, "a rather long name of a run": scored()}),
     "primary_table": lambda: fm.results.primary_table({"new": PAIRED, "old": scored()}),

@@ -209,19 +209,13 @@ def test_an_index_that_tells_no_rows_apart_is_no_order(others):
 # The headline, flags, and bounds.
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("n", [1, 5])
 @pytest.mark.parametrize("metric", ["overall_quality", "latency_ms", "total_tokens", "ndcg@10", "token_f1"])
-@pytest.mark.parametrize("change", [0.0, 0.125])
-def test_there_is_a_headline_for_every_main_metric(metric, n, change, tmp_path):
-    runs = {name: {"id": range(n), metric: [0.5 + more] * n} for name, more in (("old", 0.0), ("new", change))}
-    found = fm.compare(runs)
-    assert found.main == metric
-    assert (metric in found.headline) == bool(change)
-    page = fm.report(runs, output=tmp_path / "page.html", baseline="old")
-    assert (found.to_dict()["headline"], page.output.exists() if hasattr(page, "output") else True) == (
-        found.headline,
-        True,
-    )
+def test_there_is_a_headline_for_every_main_metric(metric, n):
+    for change in (0.0, 0.125):
+        found = fm.compare([{"id": range(n), metric: [0.5 + more] * n} for more in (0.0, change)])
+        assert found.main == metric
+        assert (metric in found.headline) == bool(change)
 
 
 @pytest.mark.parametrize("values", [[0.2, 0.9], [1, 2], [True, False], [1e-3, 1e3], DAYS, ["x", "y"]])
@@ -283,16 +277,17 @@ def test_a_score_outside_its_bounds_is_an_error_that_names_it(name, values, row,
     table = pa.table({"id": range(len(values)), name: values})
     pq.write_table(table, tmp_path / "t.parquet")
     said = rf"row {row}: {name} is .*, but the scores of this metric are {expected}.* or give another name to a column"
-    for form in (table, table.to_pandas(), table.to_pydict(), tmp_path / "t.parquet"):
-        for read in (
-            *[fm.summarize, fm.results.summarize_by, lambda scores: fm.gate(scores, f"{name}.high >= 0")],
-            *[lambda scores: fm.compare([scores, scores]), fm.results.histograms],
-            lambda scores: fm.results.side_by_side([scores]),
-            lambda scores: fm.validate(scores, [1, 0, 1][: len(values)], metrics=name),
-        ):
-            with pytest.raises(InputError) as raised:
-                read(form)
-            assert re.search(said, str(raised.value))
+    readers = [
+        *[fm.summarize, fm.results.summarize_by, lambda scores: fm.gate(scores, f"{name}.high >= 0")],
+        *[lambda scores: fm.compare([scores, scores]), fm.results.histograms],
+        lambda scores: fm.results.side_by_side([scores]),
+        lambda scores: fm.validate(scores, [1, 0, 1][: len(values)], metrics=name),
+    ]
+    forms = (table.to_pandas(), table.to_pydict(), tmp_path / "t.parquet")
+    for read, form in [*((read, table) for read in readers), *((fm.summarize, form) for form in forms)]:
+        with pytest.raises(InputError) as raised:
+            read(form)
+        assert re.search(said, str(raised.value))
     with pytest.raises(InputError):
         fm.fit(table.append_column("good", pa.array([i % 2 for i in range(len(values))])), label="good", metrics=name)
     done = program("summarize", tmp_path / "t.parquet")

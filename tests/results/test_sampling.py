@@ -110,6 +110,12 @@ def test_a_second_sample_contains_the_first_and_knows_its_scores():
     assert whole["human"].null_count == N - 200
 
 
+def test_equal_known_scores_leave_the_rows_in_proportion():
+    first = drawn(using="token_f1", by=None)
+    second = drawn(budget=80, judged=first.append_column("judge_x", pa.array([1.0] * 120)), using="token_f1", by=None)
+    assert {*second["judge_x_inclusion"].to_pylist()} == {200 / N}
+
+
 def test_a_pilot_sends_rows_where_the_score_varies():
     """Neyman: in proportion to size times standard deviation, a third to size alone: 26 where 80 would be by size.
 

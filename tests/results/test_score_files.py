@@ -115,6 +115,9 @@ def test_differing_settings_are_named(two_files, tmp_path):
         f"different inputs: a.csv from {THREE}; b.csv, b.csv from {TWO}",
         f"files from the same input (by name and size); its rows are counted repeatedly: b.csv, b.csv from {TWO}",
     ]
+    told["scores"]["squad_f1"] |= {f"option{n}": n for n in range(9)}
+    path.write_text(json.dumps(told))
+    assert "7 more differences in settings" in notes("a.csv", "b.csv")
 
 
 def test_files_without_metadata_have_unknown_settings(two_files, tmp_path):
@@ -265,7 +268,7 @@ def test_late_numbers_keep_their_values(scored_files, tmp_path):
         {"id": "8", "label": None, "flag": False, "text": "NA", "none": None},
     ]
     assert read_table("l.csv").to_pylist()[1] == {
-        **{"id": "8", "label": None, "flag": "false", "text": "NA", "none": "null"},
+        **{"id": "8", "label": None, "flag": "false", "text": "NA", "none": "null"}
     }
 
 

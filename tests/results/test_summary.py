@@ -334,7 +334,7 @@ def test_dictionary_json_and_arrow_agree() -> None:
     fields = json.loads(summary.to_json())
     assert fields["metrics"]["f1"] == {
         "mean": 0.75, "std": 0.25, "min": 0.5, "max": 1.0, "n": 2, "n_missing": 0, "n_undefined": 0, "n_unread": 0,
-        "n_error": 0,
+        "n_error": 0
     }  # fmt: skip
     assert fields["metrics"]["none"]["mean"] is None
     assert [fields["metrics"][name]["n_undefined"] for name in ("f1", "inf", "less")] == [0, 1, 1]

@@ -69,7 +69,7 @@ def test_primary_table_has_the_columns_and_figures_of_its_source(tmp_path):
     [row] = fm.results.primary_table(path)
     assert (row.run, row.n) == ("monday", 6)
     assert list(row.figures) == [
-        *["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate", "Avg EM", "IDK+Cit Count"],
+        *["Faithfulness", "Overlap", "F1", "Tokens", "Latency", "Abstain Rate", "Avg EM", "IDK+Cit Count"]
     ]
     assert row.figures["F1"] == summary["token_f1"].mean
     assert row.figures["Tokens"] == np.mean(ROWS["total_tokens"])
@@ -452,13 +452,6 @@ def test_clusters_widen_intervals_and_threads_do_not_matter():
         fm.results.summarize_by(SCORES, by="language", threads=1).to_json()
         == fm.results.summarize_by(SCORES, by="language", threads=3).to_json()
     )
-
-
-def test_the_program_summarizes_segments(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pq.write_table(SCORES, "scores.parquet")
-    told = json.loads(program("summarize", "--intervals", "scores.parquet", "--json").out)
-    assert told == json.loads(fm.results.summarize_by("scores.parquet").to_json())
 
 
 def test_a_table_lists_segments_from_the_worst_and_equal_ones_by_name() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import math
 import warnings
 from pathlib import Path
@@ -14,17 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from scipy import stats
 from sklearn import metrics as sk
-from typer.testing import CliRunner
 
 import fastmetrics as fm
 from fastmetrics.base.errors import OptionError, UnknownNameError
-from fastmetrics.cli.commands import load
 from fastmetrics.metrics.metric import REGISTRY
 from fastmetrics.results.summary import summarize
 from fastmetrics.results.validate import validate
@@ -286,7 +280,7 @@ def test_integer_scores_in_files(tmp_path: Path) -> None:
         assert {name: metric.mean for name, metric in summary.items()} == {"passed": 2 / 3, "stars": 4.0}
 
 
-def test_rows_of_a_group_belong_together(tmp_path: Path) -> None:
+def test_rows_of_a_group_belong_together() -> None:
     generator = np.random.default_rng(0)
     sessions = [f"s{number:02}" for number in generator.integers(0, 15, 90)]
     scores = pa.table({"id": range(90), "fit": generator.random(90), "session": sessions})
@@ -309,17 +303,8 @@ def test_rows_of_a_group_belong_together(tmp_path: Path) -> None:
         beside = pd.DataFrame({"id": range(90), "good": label}).assign(session=column).iloc[order]
         again = fm.validate(scores.drop_columns(["session"]), beside, label="good", cluster="session")
         assert again["fit"].auc == expected.auc
-    named = tmp_path / "scores.parquet", tmp_path / "labels.csv"
-    scores.to_pandas().to_parquet(named[0])
-    labels.to_pandas().to_csv(named[1], index=False)
-    app = typer.Typer()
-    app.command()(load("validate"))
-    options = ["--cluster", "session", "--better", "fit=lower", "--json"]
-    fields = json.loads(CliRunner().invoke(app, [*map(str, named), *options]).stdout)
-    assert (fields["n_clusters"], fields["metrics"]["fit"]["opposed"]) == (15, True)
-    assert fields["metrics"]["fit"]["auc"]["value"] == pytest.approx(1 - expected.auc.value)
-    wrong = CliRunner().invoke(app, [*map(str, named), "--better", "fit"])
-    assert str(wrong.exception) == "--better 'fit': expected NAME=lower or NAME=higher"
+    turned = fm.validate(scores, labels, cluster="session", better={"fit": "lower"})["fit"]
+    assert (turned.opposed, turned.auc.value) == (True, pytest.approx(1 - expected.auc.value))
 
 
 def test_one_group_gives_no_interval() -> None:
@@ -495,31 +480,6 @@ def test_graded_labels_with_a_positive_grade_and_a_fixed_threshold() -> None:
     assert found["f1"].decision.threshold == 0.45
     assert found["f1"].f1.value == 1.0
     assert validate(scores, [1, 2, 2, 1]).positive is None  # two grades of a sample are no classes
-
-
-def test_dictionary_json_arrow_and_tables() -> None:
-    found = validate(SCORE_TABLE, LABEL_TABLE)
-    table = found.to_arrow()
-    assert table["metric"].to_pylist() == ["f1", "judge"]
-    assert table["auc"].to_pylist() == [1.0, found["judge"].auc.value]
-    assert table["threshold"][0].as_py() == 0.4
-    console = Console(width=200, record=True, file=io.StringIO())
-    console.print(found)
-    assert "judge × correct" in console.export_text()
-
-
-def test_validate_command(tmp_path: Path) -> None:
-    scores, labels = tmp_path / "scores.parquet", tmp_path / "labels.csv"
-    pq.write_table(SCORE_TABLE, scores)
-    LABEL_TABLE.to_pandas().to_csv(labels, index=False)
-    app = typer.Typer()
-    app.command()(load("validate"))
-    shown = CliRunner().invoke(app, [str(scores), str(labels)])
-    assert shown.exit_code == 0
-    assert shown.stdout == str(validate(SCORE_TABLE, LABEL_TABLE)) + "\n"
-    options = ["--metrics", "f1", "--json", "--on", "id", "--label", "correct"]
-    fields = json.loads(CliRunner().invoke(app, [str(scores), str(labels), *options]).stdout)
-    assert list(fields["metrics"]) == ["f1"]
 
 
 def test_id_column_is_not_a_label() -> None:

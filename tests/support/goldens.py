@@ -70,33 +70,37 @@ class Golden:
         lines = difflib.unified_diff(expected.splitlines(), text.splitlines(), "golden", "now", lineterm="")
         assert expected == text, "\n".join([f"{name} {ADVICE}", *lines])
 
-    def messages(self) -> dict[str, str]:
-        """The messages of the room by their name."""
-        file = self.folder / MESSAGES
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
+    def parts(self, file: str = MESSAGES) -> dict[str, str]:
+        """The parts of a file of the room, such as its messages, by their name."""
+        path = self.folder / file
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
         parts = [part.partition("\n") for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]]
-        return {name: message.strip("\n") for name, _, message in parts}
+        return {name: part.strip("\n") for name, _, part in parts}
 
     def error(self, name: str, call: Callable[[], object], error: Any, *names: str) -> None:
         """A call fails (or warns) with this class or exit code, names what it must, and says what it did."""
         message = message_of(call, error).replace(str(self.here), "FOLDER").replace(fm.__version__, "VERSION")
         for word in names:
             assert re.search(rf"(?<!\w){re.escape(word)}(?!\w)", message), f"{word!r} is not named: {message}"
-        if self.write:
-            self._write({**self.messages(), name: message})
-        expected = self.messages().get(name)
-        assert message == expected, f"the message {name!r} {ADVICE}:\n{expected}\n{message}"
+        self.part(name, message)
 
-    def complete(self, names: Sequence[str]) -> None:
-        """The room has messages of these names alone, in their order."""
-        assert len({*names}) == len(names), "two errors have one name"
+    def part(self, name: str, text: str, file: str = MESSAGES) -> None:
+        """Compare a text with the part of this name in a file that several cases share."""
         if self.write:
-            found = self.messages()
-            self._write({name: found[name] for name in names})
-        assert [*self.messages()] == [*names], f"{MESSAGES} {ADVICE}"
+            self._write({**self.parts(file), name: text}, file)
+        expected = self.parts(file).get(name)
+        assert text == expected, f"{name!r} of {file} {ADVICE}:\n{expected}\n{text}"
 
-    def _write(self, messages: Mapping[str, str]) -> None:
-        self(MESSAGES, "\n\n".join(f"## {name}\n{message}" for name, message in messages.items()))
+    def complete(self, names: Sequence[str], file: str = MESSAGES) -> None:
+        """A file has parts of these names alone, in their order."""
+        assert len({*names}) == len(names), "two parts have one name"
+        if self.write:
+            found = self.parts(file)
+            self._write({name: found[name] for name in names}, file)
+        assert [*self.parts(file)] == [*names], f"{file} {ADVICE}"
+
+    def _write(self, parts: Mapping[str, str], file: str) -> None:
+        self(file, "\n\n".join(f"## {name}\n{text}" for name, text in parts.items()))
 
 
 def message_of(call: Callable[[], object], error: Any) -> str:
