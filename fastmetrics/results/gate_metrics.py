@@ -278,7 +278,7 @@ class RowMetric:
                     mean /= abs(exact_mean(before[scored])) or math.nan
                 bad = abs(mean) if rule.reading == "equivalent" else towards * mean if rises else -towards * mean
                 if not math.isnan(bad) and (worst is None or bad > worst[0]):
-                    shown = towards * mean if rule.is_change else mean
+                    shown = (towards * mean if rule.is_change else mean) + 0.0  # no -0
                     text = f"{number(100 * shown)}%" if rule.is_change and rule.percent else number(shown)
                     worst = bad, f"{segment.name} ({what} {text} over {row_count(len(scored))})"
         return None if worst is None else worst[1]
