@@ -165,6 +165,8 @@ ROWS = {
 RUN = {q: {d: CHANCE.random() for d in "abcdefgh"} | {q: 0.99} for q in IDS[1:38]}
 RUN_B = {q: {d: CHANCE.random() for d in "abcdefgh"} for q in IDS[1:38]}
 QRELS = {q: {d: CHANCE.choice((0, 1, 2)) for d in "abcdefghq"} for q in IDS[2:40]} | {"q1": {"a": 0}}
+ONE_QUERY = {"query_id": ["q2"] * 2, "doc_id": ["a", "b"], "score": [2.0, 1.0], "second": [1.0, 2.0]}
+RANKED_BY = {"score": "second"}
 TWICE = {"query_id": ["q2", "q2"], "doc_id": ["a", "a"], "score": [2.0, 1.0]}
 VECTORS = np.random.default_rng(3).normal(size=(60, 4)).astype(np.float32)
 
@@ -245,6 +247,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {
             "n": 3,
             "answers": {"id": IDS, "answer": IDS},
+            "columns": ({"answer": "note"}, {"answers": {"id": IDS, "answer": IDS, "note": IDS[::-1]}}),
             "baseline": OTHER,
             "on": ("other_id", {"baseline": OTHER}),
             "by": "language",
@@ -376,6 +379,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "bootstrap": (300, PERCENTILE),
             "seed": (5, PERCENTILE),
             "resamples": 40,
+            "columns": (RANKED_BY, {"data": ({"a": ONE_QUERY, "b": ONE_QUERY}, {"q2": {"a": 1}}, "mrr")}),
             "correction": (None, {"data": ({"a": RUN, "b": RUN_B}, QRELS, "ndcg,P@2,mrr")}),
             "duplicates": ("first", {"data": ({"a": TWICE, "b": RUN_B}, QRELS, "ndcg")}),
             "relevance_level": 2,
@@ -502,6 +506,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "relevance_level": 2,
             "depth": 2,
             "drop_self": True,
+            "columns": (RANKED_BY, {"data": (ONE_QUERY, {"q2": {"a": 1}}, "mrr")}),
             "duplicates": ("first", {"data": (TWICE, QRELS, "ndcg")}),
             "missing": "zero",
         },
@@ -795,6 +800,7 @@ def searched(data: Any = None, **options: Any) -> Any:
 
 DRAWN = {"budget": 40, "for_": "dear", "using": "token_f1"}
 DEAR = {"id": [f"r{row}" for row in range(200)], "other_id": [f"o{row * 7 % 200}" for row in range(200)]}
+DEAR |= {"falling": [(row * 7 % 200) / 200 for row in range(200)]}
 DEAR |= {"token_f1": [row / 200 for row in range(200)], "language": drawn("en", "ru", n=200)}
 PILOT = {**DEAR, "dear": [score + (score > 0.5) * (row % 3) for row, score in enumerate(DEAR["token_f1"])]}
 
@@ -805,9 +811,12 @@ def sampled(judged: int | None = None, **options: Any) -> Any:
     return fm.sample(DEAR, **{**DRAWN, "judged": earlier, **options})
 
 
-def put_back(**options: Any) -> Any:
-    drawn = sampled(**options).append_column("dear", pa.array([0.5, 1.0] * 20))
-    return fm.with_sample(DEAR, drawn, **options)
+def put_back(drawn: bool = False, **options: Any) -> Any:
+    """All rows with the scores of a sample, or with those of a sheet of its first ids."""
+    sample, scores = sampled(**options), pa.array([0.5, 1.0] * 20)
+    sheet = pa.table({"id": sample["id"], "dear": scores}).slice(0, 30)
+    judged, more = (sheet, {"drawn": sample}) if drawn else (sample.append_column("dear", scores), {})
+    return fm.with_sample(DEAR, judged, **more, **options)
 
 
 def asserted(*rules: str, **options: Any) -> str:
@@ -846,10 +855,22 @@ FUNCTIONS |= {
             "skip_unreadable": (True, {"data": ("torn", "answer_words")}),
         },
     ),
+    "side_by_side": (
+        paired(fm.results.side_by_side, RUNS),
+        {"metrics": "jaccard", "system": ("run", {"data": (BOTH,)})},
+    ),
+    "json_fields": (
+        paired(
+            fm.metrics.json_fields, ['{"a": 1.2, "l": [1, 2]}', '```\n{"a": 1}\n```'], ['{"a": 1, "l": [2, 1]}'] * 2
+        ),
+        {"extract": "code", "fields": "a=ignore", "absolute": 0.5, "relative": 0.5},
+    ),
     "list_runs": (paired(fm.results.list_runs, "torn", files="nights"), {}),
     "sample": (
         sampled,
         {
+            "for_": "other",
+            "using": "falling",
             "by": "language",
             "pilot": PILOT,
             "judged": 20,
@@ -857,7 +878,7 @@ FUNCTIONS |= {
             "on": "other_id",
         },
     ),
-    "with_sample": (put_back, {"on": "other_id"}),
+    "with_sample": (put_back, {"on": "other_id", "drawn": True}),
     "assert_scores": (
         functools.partial(asserted, "token_f1 >= 0.9", "token_f1.delta >= 0.5"),
         {"baseline": (OTHER, {"baseline": SCORED})},
