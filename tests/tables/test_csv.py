@@ -24,6 +24,7 @@ from fastmetrics.tables.input_files import ReadSettings
 from fastmetrics.tables.opening import open_source, open_table
 from fastmetrics.tables.outputs import read_metadata
 from fastmetrics.tables.readers import Position
+from tests.reporting.test_report import read
 from tests.support.goldens import refused
 from tests.support.judge_server import judge_server
 from tests.support.program import jsonl, program
@@ -106,7 +107,7 @@ def test_a_run_remembers_how_its_file_was_read(tmp_path):
     done = program("summarize", out, "--worst", "token_f1", "-n", 1, "--answers", path)
     assert (done.code, "Анна;0" in done.out) == (0, True), done.err
     assert program("report", out, "--texts", path, "-o", tmp_path / "r.html").code == 0
-    assert "Анна;0" in (tmp_path / "r.html").read_text()
+    assert "Анна;0" in str(read(tmp_path / "r.html")[2])
     copy = tmp_path / "rows.jsonl"
     copy.write_text("".join(f'{{"id": "{n}", "answer;x": "Lea {n}", "reference": "x"}}\n' for n in range(9)))
     done = program("summarize", out, "--worst", "token_f1", "-n", 1, "--answers", copy)
