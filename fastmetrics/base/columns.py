@@ -44,7 +44,7 @@ from fastmetrics.base.arrays import (
     plain_type,
     text_of_arrow,
 )
-from fastmetrics.base.errors import Argument, ColumnError
+from fastmetrics.base.errors import Argument, ColumnError, UnknownColumnError
 from fastmetrics.base.limits import SIZES
 from fastmetrics.base.paths import Path, PathError, empty_because, is_path, parse, text_in, text_within, type_of
 from fastmetrics.base.text_structure import FLAGS, NO_ANSWERS, is_value
@@ -401,7 +401,7 @@ def _with_paths(piece: pa.Table, names: Sequence[str], paths: Mapping[str, Path]
         try:
             columns[name] = paths[name].column(whole) if name in paths else whole[name]
         except PathError as error:
-            raise ColumnError(f"path {name!r}: {error}") from error
+            raise UnknownColumnError(f"path {name!r}: {error}") from error
         if check and name in paths and columns[name].null_count == len(columns[name]):
             reason = empty_because(paths[name], {root: whole[root] for root in paths[name].columns(whole)})
             if reason is not None:

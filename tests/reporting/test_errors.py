@@ -103,8 +103,11 @@ def holding(name, content=""):
 def without(package, call):
     def called():
         page_module._environment.cache_clear()
+        parent, _, name = package.rpartition(".")
         with pytest.MonkeyPatch.context() as patched:
             patched.setitem(sys.modules, package, None)
+            if parent in sys.modules:  # which keeps what was imported before
+                patched.delattr(sys.modules[parent], name, raising=False)
             call()
 
     return called

@@ -152,7 +152,7 @@ def test_every_tier_equals_a_plain_script(where, tmp_path, request):
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-6, abs=1e-6)
     page = (done.folder / "report.html").read_text(encoding="utf-8")
     for label in ("avg_nn_distance", "mrr", "avg_rouge1_f", "avg_e2e_score", "error_rate", "retrieval_consistency"):
-        assert label in page + json.dumps(data_of(page)["metadata"])
+        assert label in page + json.dumps(data_of(page))
     notes = [frozenset(re.findall(r"\w+", note)) for note in [*done.notes, *done.summary.notes]]
     assert len({*notes}) == len(notes)  # each once, in any order of names
     by_language = fm.results.summarize_by(done.folder / "scores.parquet", by="language", metrics="bleu")

@@ -12,6 +12,7 @@ import functools
 import inspect
 import json
 import random
+import re
 import shutil
 import time
 import tomllib
@@ -762,7 +763,9 @@ def rag(chunks: str = "chunks.jsonl", bot: Any = None, output: str = "rag", **op
     made = fm.evaluate_rag("questions.jsonl", chunks, output, bot, **given)
     tables = {path.stem: pq.read_table(path) for path in sorted(made.folder.glob("*.parquet"))}
     tables["answers"] = untimed(tables["answers"])
-    return {**tables, "page": (made.folder / "report.html").read_text(), "statuses": made.statuses}
+    page = (made.folder / "report.html").read_text()
+    frame = re.findall(r'<html lang="(\w+)"|<title>(.*?)</title>|href="#([\w-]+)"', page)  # the rest shows times
+    return {**tables, "page": [*map("".join, frame)], "statuses": made.statuses}
 
 
 def text_file(path: str = "rows.jsonl", metrics: str = "answer_words", **options: Any) -> Any:
