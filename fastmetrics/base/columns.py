@@ -610,6 +610,16 @@ def with_index(scores: pa.Table, index: Any) -> pa.Table:
     return scores.replace_schema_metadata({**(scores.schema.metadata or {}), **labels.schema.metadata})
 
 
+def with_index_of(table: pa.Table, given: Any) -> pa.Table:
+    """The table with the index of the pandas frame or series whose rows it has, unless that is the default range."""
+    if not (hasattr(given, "iloc") and hasattr(given, "index")):
+        return table
+    import pandas as pd
+
+    index = given.index
+    return table if index.name is None and index.equals(pd.RangeIndex(len(index))) else with_index(table, index)
+
+
 def tells_rows(index: Any) -> bool:
     """Whether a pandas index tells rows apart: its labels are unique, and not the default range."""
     import pandas as pd

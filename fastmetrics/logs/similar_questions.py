@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Flags, Floats, Ints, floats_of_arrow
-from fastmetrics.base.columns import codes_of
+from fastmetrics.base.columns import codes_of, with_index_of
 from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.drawing import Curves, Picture, Plotted
 from fastmetrics.base.limits import SIZES
@@ -171,7 +171,8 @@ def cache_hit_rate(
     cosine, row = np.full(len(table), np.nan), np.full(len(table), -1)
     cosine[order] = cosines
     row[order] = np.where(nearest < 0, -1, order[nearest])
-    return _result(table, valid, stored, line, tau, cosine, row)
+    found = _result(table, valid, stored, line, tau, cosine, row)
+    return replace(found, table=with_index_of(found.table, log))
 
 
 def _stored(table: pa.Table, valid: Flags, best: float | None) -> tuple[Flags, float | None]:

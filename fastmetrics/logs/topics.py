@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, floats_of_arrow, numpy_values
 from fastmetrics.base.column_names import listed
-from fastmetrics.base.columns import codes_of
+from fastmetrics.base.columns import codes_of, with_index_of
 from fastmetrics.base.display import Grid, Shown, lines_of
 from fastmetrics.base.errors import ColumnError
 from fastmetrics.base.notes import Note, said
@@ -78,21 +78,30 @@ MOST, FEWEST = 20, 3
 """The most topics that are tried if no number is given, and the questions of a topic below which it counts as none."""
 _FEW_ROWS = 2_000
 """The questions by which numbers of topics are compared."""
+_FEW_DISTINCT = 9
+"""Distinct questions that are a topic each, if they are asked again and again."""
 
 
-def number_of_topics(units: Units, seed: int) -> tuple[int, float]:
-    """The number of clusters with the greatest mean silhouette, of 2 to 20 and at most a fifth of the distinct rows.
+def number_of_topics(units: Units, seed: int) -> tuple[int, float, int]:
+    """The number of clusters with the greatest mean silhouette, the latter, and the most clusters that were tried.
 
-    The silhouette of a row is (b - a) / max(a, b), with a the mean distance to its own cluster and b to the nearest
-    other one (Rousseeuw 1987); 0 in a cluster of fewer than three rows, so that twins make no topic.  They are those of
-    an even sample of 2,000 rows.  Of equal numbers the least counts; 1 if none is above 0.
+    These are 2 to 20, at most a fifth of the rows and half of the distinct ones.  The silhouettes are those of the
+    distinct rows, so that a question asked again is no topic: (b - a) / max(a, b), with a the mean distance to the own
+    cluster and b to the nearest other one (Rousseeuw 1987); 0 in a cluster of one, or of fewer than three rows, so that
+    twins make no topic.  Rows are an even sample of 2,000.  Of equal numbers the least counts; 1 if none is above 0.
+    Fewer than ten distinct rows are a cluster each, if there are five times as many rows.
     """
     rng = np.random.default_rng(seed)
     rows = units if len(units) <= _FEW_ROWS else units[np.sort(rng.choice(len(units), _FEW_ROWS, replace=False))]
+    _, firsts, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    order, most = np.argsort(firsts), len(rows) // 5
+    rows, times = rows[firsts[order]], times[order]
     n, best = len(rows), (0.0, -1)
-    most = min(MOST, len(np.unique(rows, axis=0)) // 5)
+    if 0 < n <= min(most, _FEW_DISTINCT):
+        return n, math.nan, n
+    most = min(MOST, most, n // 2)
     if most < 2:
-        return 1, math.nan
+        return 1, math.nan, 1
     with one_blas_thread():
         squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
         distances = np.sqrt(np.maximum(squares[:, None] + squares - 2.0 * (rows.astype(np.float64) @ rows.T), 0.0))
@@ -108,8 +117,9 @@ def number_of_topics(units: Units, seed: int) -> tuple[int, float]:
         nearest = others.min(axis=1)
         larger = np.maximum(own, nearest)
         silhouettes = np.divide(nearest - own, larger, out=np.zeros(n), where=np.isfinite(larger) & (larger > 0))
-        best = max(best, (round(float(np.where(sizes[labels] < FEWEST, 0.0, silhouettes).mean()), 6), -k))
-    return (-best[1], best[0]) if best[0] > 0 else (1, math.nan)
+        is_topic = (sizes > 1) & (np.bincount(labels, times, k) >= FEWEST)
+        best = max(best, (round(float(np.where(is_topic[labels], silhouettes, 0.0).mean()), 6), -k))
+    return (-best[1], best[0], most) if best[0] > 0 else (1, math.nan, most)
 
 
 # The typical words and questions of a topic.
@@ -204,6 +214,8 @@ class Topics(Shown):
     """The clusters that are nearest to no question, which are no topics."""
     silhouette: float | None = None
     """The mean silhouette by which the number of topics was chosen; None if it was given, or is 1."""
+    most: int | None = None
+    """The most topics that were tried; None if their number was given."""
 
     def to_arrow(self) -> pa.Table:
         """One row per topic."""
@@ -227,11 +239,18 @@ class Topics(Shown):
         head = ("gap: topic", number[1])
         return [*grids, *([lines_of(worst, head, "failures=gap", example)] if worst else [])]
 
+    @property
+    def _choice(self) -> str | None:
+        """How the number of topics was chosen; None if it was given."""
+        if self.silhouette is not None:
+            return Note("topics_chosen", silhouette=self.silhouette, most=self.most)
+        return None if self.most is None else Note("topics_each" if self.k > 1 else "one_topic")
+
     def remarks(self) -> list[str]:
         """Notes on the data behind the figures."""
         return said(
             Note("topics", n=self.questions, topics=len(self.topics), seed=self.seed),
-            self.silhouette is not None and Note("topics_chosen", silhouette=self.silhouette),
+            self._choice,
             self.empty and Note("empty_clusters", n=self.empty, of=self.k),
             not self.empty and len(self.topics) < self.k and Note("few_questions", n=self.k),
             Note("failures", what=self.failure) if self.failure else Note("no_failures"),
@@ -268,13 +287,14 @@ def topic_coverage(
 
     ``log`` has a column ``question`` or ``question_embedding``.  k-means (FAISS, the best of 5 runs on an even sample
     of 50,000 questions) finds at most ``topics`` clusters of the unit vectors, by default the number from 2 to 20 (at
-    most a fifth of the questions) with the greatest mean silhouette (Rousseeuw 1987) of a sample of 2,000, in which a
-    topic of fewer than three questions counts 0.  A ``seed`` gives the same topics.
+    most a fifth of the questions and half of the distinct ones) with the greatest mean silhouette (Rousseeuw 1987) of
+    the distinct ones of 2,000, where a topic of fewer than three questions, or of one asked again, counts 0.  Fewer
+    than ten distinct ones, asked five times or more on average, are a topic each.  A ``seed`` gives the same topics.
 
-    ``to_rows()`` has the ``topic`` of each row of the log, with its ``id`` (or the named index of a pandas frame) and
-    ``question``: ``found.to_rows().to_pandas()["topic"]``.  A topic has its number of questions, samples of all and of
-    the failed ones, typical words by class-based TF-IDF (count in the topic · ln(1 + mean number of words per topic /
-    count in all topics), without stop words), the number of distinct chunks in the first ``k`` positions of
+    ``frame["topic"] = found.to_rows().to_pandas()["topic"]``: ``to_rows()`` has the ``topic`` of each row of the log,
+    its ``id`` and ``question``, and the index of a pandas frame.  A topic has its number of questions, samples of all
+    and of the failed ones, typical words by class-based TF-IDF (count in the topic · ln(1 + mean number of words per
+    topic / count in all topics), without stop words), the number of distinct chunks in the first ``k`` positions of
     ``retrieved_ids`` and of their sources (``chunks`` with a ``source_column``), the rates of abstained and of
     unanswered questions, and the means of the columns that ``scores`` names.
 
@@ -300,9 +320,9 @@ def topic_coverage(
     how, needed = Columns(columns, schema, reading or PLAIN), ["answer"] if failure == UNANSWERED else []
     table, vectors = with_vectors(log, needed, ("id", "answer", "retrieved_ids"), how, embedder, cache, more_columns)
     has = set(table.column_names)
-    silhouette = math.nan
+    silhouette, most = math.nan, None
     if topics is None:
-        topics, silhouette = number_of_topics(vectors.units[vectors.valid], seed)
+        topics, silhouette, most = number_of_topics(vectors.units[vectors.valid], seed)
     topic, n, empty = _topics(vectors, topics, seed, workers)
     rows = np.flatnonzero(topic >= 0)
     sizes = np.bincount(topic[rows], minlength=n)
@@ -352,9 +372,10 @@ def topic_coverage(
         avg_chunks_per_topic=float(of_topics["chunks"].mean()) if "chunks" in of_topics and n else None,
         topics=found,
         gaps=[at for at in np.argsort(-gap, kind="stable").tolist() if gap[at] > 0],
-        assignment=row_table(table, {"topic": pa.array(topic, mask=topic < 0)}),
+        assignment=with_index_of(row_table(table, {"topic": pa.array(topic, mask=topic < 0)}), log),
         empty=empty,
         silhouette=None if math.isnan(silhouette) else silhouette,
+        most=most,
     )
 
 

@@ -15,7 +15,15 @@ import pyarrow as pa
 
 from fastmetrics.base.arrays import Floats
 from fastmetrics.base.column_names import COLUMNS, listed
-from fastmetrics.base.columns import aligned_table, as_arrow, by_index, ids_of_series, of_kinds
+from fastmetrics.base.columns import (
+    aligned_table,
+    as_arrow,
+    by_index,
+    ids_of_series,
+    of_kinds,
+    tells_rows,
+    with_index_of,
+)
 from fastmetrics.base.errors import UnknownNameError, warn_of
 from fastmetrics.base.score_metadata import BatchSums
 from fastmetrics.base.threads import cores
@@ -243,9 +251,9 @@ def anchors(answer: Any, contexts: Any, *, window: int = 30) -> pa.Table:
 
     Returns a table with one column ``anchors``: per row a list of ``{kind, text, start, stop, supported}``, where kind
     is number, date, time, weekday or claim, and ``answer[start:stop]`` is the text; null where answer or contexts are
-    missing; with the ``id`` of pandas series whose index tells rows apart.  A claim reads from the first word of its
-    subject (of its verb, where a pronoun is the subject) to the last word of its object, and may contain other anchors.
-    ``window`` is that of ``hallucination``.
+    missing; with the ``id`` of pandas series whose index tells rows apart, and their index in ``to_pandas()``.  A claim
+    reads from the first word of its subject (of its verb, where a pronoun is the subject) to the last word of its
+    object, and may contain other anchors.  ``window`` is that of ``hallucination``.
 
     >>> import fastmetrics as fm
     >>> found = fm.scoring.anchors(["It opened in 1890."], [["The tower opened in 1889."]])
@@ -265,7 +273,7 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
 
     The options are those of ``verdict``.  Returns the columns ``verdict`` (PASS, WARN or FAIL), ``hallucination``,
     ``answer_relevance``, ``keyword_completeness`` and ``unsupported`` (as in ``anchors``); null where an input is
-    missing; and the ``id`` of pandas series whose index tells rows apart.
+    missing; and the ``id`` of pandas series whose index tells rows apart, and their index in ``to_pandas()``.
 
     >>> import fastmetrics as fm
     >>> contexts = [["The tower opened in 1889."]]
@@ -289,9 +297,11 @@ def verdicts(question: Any, answer: Any, contexts: Any, **options: Any) -> pa.Ta
 
 
 def _with_ids(columns: Mapping[str, Any], found: Mapping[str, Any]) -> pa.Table:
-    """What was found for the rows of some columns, behind the ids of pandas series."""
+    """What was found for the rows of some columns, behind the ids of pandas series, with their index in pandas."""
     ids = ids_of_series(*columns.values())
-    return pa.table({**({} if ids is None else {"id": ids}), **found})
+    series = [values for values in columns.values() if hasattr(values, "iloc") and hasattr(values, "index")]
+    first = next((values for values in series if tells_rows(values.index)), series[0] if series else None)
+    return with_index_of(pa.table({**({} if ids is None else {"id": ids}), **found}), first)
 
 
 _BEHIND_A_VERDICT = ("verdict", "hallucination", "answer_relevance", "keyword_completeness")

@@ -671,4 +671,5 @@ def test_a_year_of_russian_and_a_refusal_are_judged_as_in_english():
     answers, passages = pd.Series(["It is 5.", "It is 6."], index=index), pd.Series([["5"], ["6"]], index=index)
     for table in (fm.scoring.anchors(answers, passages), fm.scoring.verdicts(answers, answers, passages)):
         assert table["id"].to_pylist() == ["k2", "k1"]
+        assert table.to_pandas().index.equals(index)
     assert fm.metrics.grounding_evidence(answers, passages)["id"].to_pylist() == ["k2", "k1"]
