@@ -115,8 +115,11 @@ Jsons = Annotated[Documents, JsonIn("jsons")]
 
 def _fenced(answer: Documents) -> Unread:
     """The answers in a fence, which count as wrong."""
-    advice = "extract='code' (--extract code) takes what is in it"
-    return Unread("hold a fence of Markdown, which is no JSON", answer.fenced, advice, scored=True)
+    return Unread(_FENCED, answer.fenced, _EITHER.format(" (--extract code --extract whole)"), scored=True)
+
+
+_FENCED = "hold a fence of Markdown, which is no JSON"
+_EITHER = "extract=['code', 'whole']{} reads both those and bare ones"
 
 
 # Options that are read: rules of fields, and schemas.
@@ -335,7 +338,7 @@ def json_fields(
     answer: Annotated[Any, Help("The answers.")],
     reference: Annotated[Any, Help("The expected JSON of each answer.")],
     *,
-    extract: Annotated[Sequence[str] | str | None, Help("Where the JSON stands in the answers: code.")] = None,
+    extract: Annotated[Sequence[str] | str | None, Help("Where the JSON stands in the answers: code,whole.")] = None,
     fields: Annotated[Any, Help("Fields that are ignored, or compared by a metric: title=token_f1,id=ignore.")] = None,
     lists: Annotated[Literal["ordered", "any"], Help("Whether items of lists are compared in order.")] = "ordered",
     absolute: Annotated[float, Help("By how much numbers may differ.")] = 0.0,
@@ -347,8 +350,8 @@ def json_fields(
     value), ``missing`` from the answer, and ``extra`` in it, and the ``row`` of the first that fails, with its ``id``
     where pandas series have an index that tells rows apart.  Fields and options are those of ``json_match``; one that
     a metric compares is equal where the metric is 1.  An answer that is no JSON lacks all fields, and a warning counts
-    those in a fence of Markdown, which ``extract="code"`` reads.  Rows without an answer or a reference, or whose
-    reference is no JSON, are left out.
+    those in a fence of Markdown, which ``extract=["code", "whole"]`` reads beside bare ones, or those in which
+    ``extract`` finds nothing.  Rows without an answer or a reference, or whose reference is no JSON, are left out.
 
     >>> found = json_fields(['{"city": "Rome", "day": 1}', '{"city": "Oslo"}'], ['{"city": "Rome", "day": 2}'] * 2)
     >>> found.to_pylist()[0]
@@ -364,11 +367,12 @@ def json_fields(
     if len(columns["answer"]) != len(columns["reference"]):
         sizes = f"{len(columns['answer'])} answers, {len(columns['reference'])} references"
         raise ColumnError(f"columns differ in length: {sizes}")
+    ways = listed(options.get("extract"))
     if extract is not None:
-        columns["answer"] = extracted(columns["answer"], listed(options["extract"]))
+        columns["answer"] = extracted(columns["answer"], ways)
     rules, comparison = rules_of(options["fields"]), Comparison(Near(absolute, relative, any_order=lists == "any"))
     fields_of_rows: list[tuple[int, str, str | int]] = []
-    fenced: list[int] = []
+    unread: dict[str, list[int]] = {_FENCED: [], f"have no answer by {', '.join(ways)}": []}
     for row, both in enumerate(zip(columns["answer"].to_pylist(), columns["reference"].to_pylist(), strict=True)):
         if None in both:
             continue
@@ -378,8 +382,9 @@ def json_fields(
         if wanted is INVALID or wanted is DEEP:
             continue
         comparison.row = row
-        if made is INVALID and b"```" in texts[0]:
-            fenced.append(row)
+        for what, is_so in zip(unread, (b"```" in texts[0], ways and not texts[0]), strict=True):
+            if made is INVALID and is_so:
+                unread[what].append(row)
         made = ABSENT if made is INVALID or made is DEEP else made
         fields_of_rows += ((row, *one) for one in comparison.fields(made, wanted, rules.fields))
     in_part = comparison.settled(rules.metrics, len(columns["answer"]))[1] if comparison.open else np.zeros(0)
@@ -390,10 +395,10 @@ def json_fields(
         of_path[kind] += 1
         if kind != "equal":
             of_path.setdefault("row", row)
-    if fenced:
-        what, advice = "hold a fence of Markdown, which is no JSON", "extract='code' takes what is in it"
-        some = f"{len(fenced):,} of {len(columns['answer']):,} rows (first: row {fenced[0]:,})"
-        warn_of([f"json_fields: {some} {what}, and lack all fields; {advice}"])
+    for what, rows in unread.items():
+        if rows:
+            some = f"{len(rows):,} of {len(columns['answer']):,} rows (first: row {rows[0]:,})"
+            warn_of([f"json_fields: {some} {what}, and lack all fields; {_EITHER.format('')}"])
     failed = {path: sum(of_path[kind] for kind in _COUNTED[1:]) for path, of_path in counts.items()}
     lines = [{"path": path, **counts[path]} for path in sorted(counts, key=lambda path: (-failed[path], path))]
     types = {"path": pa.string(), **dict.fromkeys((*_COUNTED, "row"), pa.int64())}
@@ -499,7 +504,8 @@ def json_valid(answer: Json, *, schema: Schema = None) -> Floats:
     """1 if the answer is JSON, and fits a schema if there is one, else 0.
 
     JSON is that of RFC 8259, so NaN, Infinity, comments, single quotes, a comma at the end and text around it make an
-    answer invalid; numbers may have any length and lists any depth.  ``extract="code"`` takes JSON out of Markdown.
+    answer invalid; numbers may have any length and lists any depth.  ``extract=["code", "whole"]`` takes JSON out of
+    Markdown, where it stands in it.
 
     ``schema`` is a JSON Schema, as text or as the path of a file, which the package jsonschema checks, one answer after
     the other; ``$ref`` leads to places within it only.  An answer of more than 100 levels is unread then.
@@ -536,7 +542,7 @@ def sql_match(answer: Raw, reference: Raw) -> Floats:
     Tokens are compared: words in lower case, literals and quoted names ('…', "…", `…`) as they are, other signs one by
     one.  White space, comments (``--``, ``/* */``) and a semicolon at the end do not count.  Nothing is executed: other
     SQL with the same result scores 0, as do aliases of other names or conditions in another order.  Of several
-    references any is enough.  ``extract="code"`` takes the SQL out of Markdown.
+    references any is enough.  ``extract=["code", "whole"]`` takes the SQL out of Markdown, where it stands in it.
 
     >>> import fastmetrics as fm
     >>> fm.sql_match(["select name\\nfrom users where city = 'Rome';"], ["SELECT name FROM users WHERE city='Rome'"])
@@ -564,7 +570,8 @@ def code_match(
     Tokens are compared: names and numbers, literals as they are, other signs one by one.  White space and comments do
     not count, but for the lines of Python, and how deep they are indented outside of brackets.  ``language="c"`` is for
     C, Java, JavaScript, Go, Rust and others with ``//`` and ``/* */``.  Nothing is executed: code that does the same in
-    other words scores 0.  Of several references any is enough.  ``extract="code"`` takes code out of Markdown.
+    other words scores 0.  Of several references any is enough.  ``extract=["code", "whole"]`` takes code out of
+    Markdown, where it stands in it.
 
     >>> import fastmetrics as fm
     >>> answers = ["def f(x):  # twice\\n  return 2*x", "def f(y):\\n    return 2 * y"]

@@ -256,7 +256,10 @@ def test_several_references_are_a_list_of_texts(tmp_path: Path) -> None:
         assert fm.score(path, "json_match")["json_match"].to_pylist() == [1.0, 1.0]
 
 
-FENCED = "hold a fence of Markdown, which is no JSON; extract='code' (--extract code) takes what is in it"
+FENCED = (
+    "hold a fence of Markdown, which is no JSON; "
+    "extract=['code', 'whole'] (--extract code --extract whole) reads both those and bare ones"
+)
 LISTED = "; a list that is one reference is written as a text: json.dumps(list)"
 NO_LIST = "have a list of texts as reference of which none is JSON" + LISTED
 WHOLE_LIST = "have an answer that is the whole list of references" + LISTED
@@ -422,18 +425,21 @@ def test_the_fields_that_fail_are_counted_by_path() -> None:
     assert fm.metrics.json_fields([], []).num_rows == 0
 
 
+IN_FENCE = ["1 of 4 rows (first: row 1) hold a fence of Markdown, which is no JSON"]
 FIELD_OPTIONS = [
-    {},
-    {"extract": "code"},
-    {"lists": "any"},
-    {"relative": 0.1},
-    {"fields": "t=ignore"},
-    {"fields": {"t": "cover_match"}, "lists": "any", "absolute": 1.0, "extract": ["code", "regex:(?s)(.*)"]},
+    ({}, IN_FENCE),
+    ({"extract": "code"}, ["3 of 4 rows (first: row 0) have no answer by code"]),
+    ({"extract": "whole"}, IN_FENCE),
+    ({"extract": ["code", "whole"]}, []),
+    ({"lists": "any"}, IN_FENCE),
+    ({"relative": 0.1}, IN_FENCE),
+    ({"fields": "t=ignore"}, IN_FENCE),
+    ({"fields": {"t": "cover_match"}, "lists": "any", "absolute": 1.0, "extract": ["code", "regex:(?s)(.*)"]}, []),
 ]
 
 
-@pytest.mark.parametrize("options", FIELD_OPTIONS)
-def test_fields_are_those_of_the_score_with_its_options(options):
+@pytest.mark.parametrize(("options", "unread"), FIELD_OPTIONS)
+def test_fields_are_those_of_the_score_with_its_options(options, unread):
     index = ["k1", "k2", "k3", "k4"]
     answers = [
         '{"n": 9.5, "t": "the cat", "l": [1, 2]}',
@@ -446,9 +452,8 @@ def test_fields_are_those_of_the_score_with_its_options(options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = fm.metrics.json_fields(answer, pd.Series(references, index=index)[::-1], **options)
-    assert [str(one.message)[:54] for one in caught] == (
-        [] if "extract" in options else ["json_fields: 1 of 4 rows (first: row 1) hold a fence o"]
-    )
+    advice = ", and lack all fields; extract=['code', 'whole'] reads both those and bare ones"
+    assert [str(one.message) for one in caught] == [f"json_fields: {one}{advice}" for one in unread]
     if found["row"].null_count < found.num_rows:
         assert found["id"].to_pylist() == [None if row is None else index[row] for row in found["row"].to_pylist()]
     for one, other in zip(answers, references, strict=True):
