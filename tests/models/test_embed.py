@@ -157,6 +157,7 @@ def test_a_function_in_a_file_is_an_embedder(tmp_path):
     embedder = fm.Embedder(f"{file}:embed", cache=tmp_path / "cache")
     assert embedder.embed(["a", "bbb"]).tolist() == [[1.0, 1.0], [3.0, 1.0]]
     assert repr(embedder) == "<Embedder function:embed, 2 numbers>"
+    assert embed({"answer": ["bbb"]}, f"{file}:embed")["answer_embedding"].to_pylist() == [[3.0, 1.0]]
     same = fm.score({"answer": ["ab"], "reference": ["cd"]}, "semantic_similarity", embedder=f"{file}:embed")
     assert same["semantic_similarity"].to_pylist() == pytest.approx([1.0])
     file.write_text(file.read_text().replace("1.0", "2.0"))
@@ -274,7 +275,7 @@ def test_files_get_the_embeddings_that_tables_get(tmp_path):
     done = fm.embed(path, fm.Embedder(count), output=tmp_path / "o.parquet")
     assert (done.rows, done.counts) == (400, {"question_embedding": 342, "answer_embedding": 400})
     found = pq.read_table(tmp_path / "o.parquet")
-    expected = embed(pa.Table.from_pylist(TEXTS), fm.Embedder(Summing()), ["question", "answer"])
+    expected = embed(pa.Table.from_pylist(TEXTS), Summing(), ["question", "answer"])
     assert found.column_names == expected.column_names
     for name in expected.column_names:
         assert found[name].to_pylist() == expected[name].to_pylist()
