@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
+from fastmetrics.base.column_names import split
 from fastmetrics.base.errors import Argument, OptionError, shown
 
 # Allowed values of options: declared once, beside the option, and checked by one function.
@@ -251,8 +252,16 @@ def check_names(**arguments: Any) -> None:
         argument(name, value, Optional(LimitedText(what="a name")))
 
 
-def by_name(name: str, values: Any, what: str) -> dict[str, Any]:
-    """The argument of values by name, empty for None; raises ``OptionError``, which says ``what`` was expected."""
+def by_name(name: str, values: Any, what: str, *, spelled: bool = False) -> dict[str, Any]:
+    """The argument of values by name, empty for None; raises ``OptionError``, which says ``what`` was expected.
+
+    If it may be ``spelled``, a text is read as on the command line.
+
+    >>> by_name("better", "price=lower, seconds=lower", "higher or lower", spelled=True)
+    {'price': 'lower', 'seconds': 'lower'}
+    """
+    if spelled and isinstance(values, str) and all("=" in item for item in split(values)):
+        values = {key.strip(): value.strip() for key, _, value in (item.rpartition("=") for item in split(values))}
     if values is not None and not (isinstance(values, Mapping) and all(isinstance(key, str) for key in values)):
         raise OptionError(Argument(name, values), f": expected names with {what}")
     return dict(values or {})

@@ -107,7 +107,7 @@ class _Type:
 AllowDifferences = Annotated[bool, Help("Compare runs even if their options or versions differ.")]
 Baseline = Annotated[str | None, Help("The name of the baseline run, or its file; by default the first.")]
 Better = Annotated[
-    Mapping[str, str] | None,
+    Mapping[str, str] | str | None,
     Help("Which direction is better, of scores and labels: my_score=lower,hallucinated=lower."),
 ]
 Bootstrap = Annotated[int, Help("Samples for each bootstrap interval.")]

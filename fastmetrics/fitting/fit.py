@@ -41,7 +41,7 @@ from fastmetrics.fitting.labelled_rows import (
 from fastmetrics.fitting.learners import FittedScore, fit_score
 from fastmetrics.metrics import suites as families
 from fastmetrics.metrics.fitted_file import SUFFIX, Feature, FittedModel, RowScores, ScoreShares, text_of
-from fastmetrics.results.score_columns import directions
+from fastmetrics.results.score_columns import directions, stated_better
 from fastmetrics.stats.fingerprints import fingerprint, fingerprint_text
 from fastmetrics.stats.labels import positive_from
 from fastmetrics.stats.promises import CutPromises, Promise, Promises, Threshold, one_of_each, promises_of, threshold
@@ -121,7 +121,7 @@ def fit(
         raise OptionError(Argument("embedder", embedder), expected)
     if importlib.util.find_spec("sklearn") is None:
         raise MissingExtraError.of("scikit-learn", "fit")
-    side = directions([label], {}, {label: "higher", **(better or {})}, "label")[label]
+    side = directions([label], {}, {label: "higher", **stated_better(better)}, "label")[label]
     place = None if output is None else page_target(output, [table], overwrite=overwrite)
     own_name = _name_of(output)
     naming = {"columns": columns, "schema": schema, "embedder": embedder, "no_relevant": no_relevant, "lists": lists}

@@ -27,7 +27,7 @@ from fastmetrics.results.comparison_result import Compared, Comparison, Family, 
 from fastmetrics.results.main_metric import concerns_of, first_metrics
 from fastmetrics.results.opening_scores import open_runs, open_scores, read_table, run_named
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, SampledMeans, Scores
-from fastmetrics.results.score_columns import belonging, directions
+from fastmetrics.results.score_columns import belonging, directions, stated_better
 from fastmetrics.results.score_table import ScoreTable, bounds_of, first_declared, own_numbers, shared_metrics
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
@@ -254,7 +254,7 @@ def compare(
         raise OptionError(f"{counted[0]} is compared over paired rows only", *advice)
     paired = align(loaded, on, pairing, allow_differences, repeats=True)
     stored = first_declared(loaded)
-    ways = directions(names, stored, better or {})
+    ways = directions(names, stored, stated_better(better))
     bounds = bounds_of(loaded, names)
     if segments is not None:
         paired = replace(paired, side=_side_table(paired, segments, on))

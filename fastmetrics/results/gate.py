@@ -50,7 +50,7 @@ from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.results.quantities import Method
 from fastmetrics.results.row_groups import Segment
 from fastmetrics.results.run_folders import latest_run, mean_of_runs
-from fastmetrics.results.score_columns import column_named
+from fastmetrics.results.score_columns import column_named, stated_better
 from fastmetrics.results.score_table import ScoreTable
 from fastmetrics.stats.estimates import Interval
 from fastmetrics.stats.mean_interval import (
@@ -639,7 +639,7 @@ def gate(
     units, differences = _units(run, base, all_rules, on, pairing, allow_differences)
     rows = GateRows(run, replace(units, cluster=cluster))
     excluded = [*columns_read(all_rules, cluster), *([on] if on is not None else [])]
-    metrics = GateMetrics(rows, better or {}, excluded, run)
+    metrics = GateMetrics(rows, stated_better(better), excluded, run)
     checks = GateChecks(rows, metrics, unpaired, min_n, confidence, seed, threads)
     checked = [check for rule in all_rules for check in checks.of(rule)]
     notes = list(dict.fromkeys([*chosen, *of_last]))  # both may leave out a run

@@ -286,6 +286,11 @@ def check_scores(table: pa.Table, names: Iterable[str], what: str) -> None:
         check_bounds(table.column(name), name, bounds, 0, what)
 
 
+def stated_better(better: Mapping[str, str] | str | None) -> dict[str, str]:
+    """The directions that a user states; raises ``OptionError`` for something else."""
+    return by_name("better", better, "higher or lower: {'price': 'lower'}", spelled=True)
+
+
 def directions(
     names: Sequence[str], stored: Stored, stated: Mapping[str, str], what: str = "metric"
 ) -> dict[str, Better]:
@@ -294,7 +299,7 @@ def directions(
     Raises ``UnknownNameError`` for an unknown column, ``OptionError`` for another direction than higher or lower.
     """
     better: dict[str, Better] = {**dict.fromkeys(names), **declared_better(names, stored)}
-    for name, direction in by_name("better", stated, "higher or lower").items():
+    for name, direction in stated.items():
         column = column_named(name, names)
         if column not in names:
             raise UnknownNameError.of(what, name, list(dict.fromkeys(names)))

@@ -40,6 +40,7 @@ from fastmetrics.results.score_columns import (
     declarations_of,
     directions,
     score_columns,
+    stated_better,
     with_score_types,
 )
 from fastmetrics.results.score_table import own_numbers
@@ -171,7 +172,7 @@ def validate(
         if name not in names:
             raise UnknownNameError.of("metric", name, names)
     check_scores(left, chosen, "scores")
-    stated = {label: "higher", **by_name("better", better, "higher or lower")}
+    stated = {label: "higher", **stated_better(better)}
     ways = directions([*names, label], declarations_of(left.schema), stated, "metric or label")
     has_label = ~np.isnan(truth.truth)
     positive = positive_from(truth.truth[has_label]) if positive is None else positive

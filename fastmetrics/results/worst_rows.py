@@ -30,7 +30,7 @@ from fastmetrics.base.text_structure import as_json
 from fastmetrics.results.aligned_scores import align, check_settings, with_row_ids
 from fastmetrics.results.opening_scores import open_runs, open_scores, two_runs
 from fastmetrics.results.row_groups import Segment, segments_of
-from fastmetrics.results.score_columns import direction_of
+from fastmetrics.results.score_columns import direction_of, stated_better
 from fastmetrics.results.score_table import ScoreTable, first_declared, labels_of, shared_metrics
 from fastmetrics.stats.labels import ROW
 from fastmetrics.tables.good_rows import good_batches
@@ -120,7 +120,7 @@ def worst_rows(
     ]
     keep = distinct([*distinct(keep, "keep"), *kept])
     [metric] = shared_metrics(runs, [metric])
-    is_lower = direction_of(metric, first_declared(runs), better or {}) == "lower"
+    is_lower = direction_of(metric, first_declared(runs), stated_better(better)) == "lower"
     loaded = [run.by_column([metric, *divided, *run.keys(key)]) for run in runs]
     if len(loaded) == 1 and (ids_of_run := key or loaded[0].id_column) is not None:
         loaded[0].check_distinct(ids_of_run)
