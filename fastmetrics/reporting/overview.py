@@ -288,7 +288,9 @@ def lacking(summaries: Mapping[str, Summary]) -> list[Lacking]:
     for system, summary in summaries.items():
         alike: dict[Any, list[str]] = {}
         for name, one in summary.metrics.items():
-            causes = [(cause, n) for cause in CAUSES if (n := getattr(one, f"n_{cause}"))]
+            counts = {cause: getattr(one, f"n_{cause}") for cause in CAUSES}
+            counts |= {"error": one.n_error - summary.n_rejected, "rejected": summary.n_rejected}
+            causes = [(cause, n) for cause, n in counts.items() if n]
             reasons = [(visible(reason), some["rows"]) for reason, some in one.unread.items()]
             if causes or reasons:
                 of = one.n + sum(n for _, n in causes)
@@ -296,4 +298,6 @@ def lacking(summaries: Mapping[str, Summary]) -> list[Lacking]:
         for key, names in alike.items():
             systems.setdefault((*key, tuple(names)), []).append(system)
     found = [Lacking(causes, reasons, of, names, some) for (causes, reasons, of, names), some in systems.items()]
-    return sorted(found, key=lambda one: (not one.reasons and one.causes[0][0] not in CAUSES[:2], -one.n))
+    return sorted(
+        found, key=lambda one: (not one.reasons and one.causes[0][0] not in (*CAUSES[:2], "rejected"), -one.n)
+    )

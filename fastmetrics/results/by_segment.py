@@ -42,7 +42,7 @@ class MeanInterval:
     segment: str | None
     n: int
     n_missing: int
-    """Rows without a finite score, for any reason."""
+    """Rows without a finite score, for any reason; over all rows also those that scoring rejected."""
     mean: float
     low: float
     high: float
@@ -180,6 +180,7 @@ def summarize_by(
             of_mean = found.interval
             figures: tuple[Any, ...] = (of_mean.low, of_mean.high, of_mean.kind, of_mean.note, found.n_clusters)
             lost = len(part.rows) - found.n if found.n_failed is None else found.n_failed
+            lost += run.n_rejected if part.name is None else 0
             means.append(MeanInterval(name, part.name, found.n, lost, found.value, *figures))
         estimated += scores[id(units)].notes(name, [run.name])
     ways = directions(names, run.declared, {})
@@ -189,5 +190,5 @@ def summarize_by(
         ways,
         confidence,
         cluster,
-        [*estimated, *pooled_systems(run, columns), *units.repeat_notes, *units.infinite_notes],
+        [*estimated, *pooled_systems(run, columns), *run.rejected_notes, *units.repeat_notes, *units.infinite_notes],
     )

@@ -311,6 +311,7 @@ def compare(
             *estimated,
             *paired.repeat_notes,
             *paired.infinite_notes,
+            *(Note("of_run", run=run.name, note=note) for run in loaded for note in run.rejected_notes),
             *(note for run in loaded for note in run.drift_notes),
         ],
         counted=counted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -196,7 +196,11 @@ def histograms(scores: shared.Scores, *, metrics: shared.OnlyMetrics = None) -> 
     run = open_scores(scores, asked=listed(metrics))
     names = shared_metrics([run], listed(metrics))
     run = run.by_column(names)
-    return Histograms(run.name, {name: histograms_of(name, [run])[0] for name in names})
+    return Histograms(run.name, {name: _with_rejected(histograms_of(name, [run])[0], run) for name in names})
+
+
+def _with_rejected(one: Histogram, run: ScoreTable) -> Histogram:
+    return replace(one, n_missing=one.n_missing + run.n_rejected)
 
 
 _LARGEST = float(np.finfo(np.float64).max)

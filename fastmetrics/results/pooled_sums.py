@@ -130,6 +130,11 @@ class Sums:
         return sum(part.n_rows for part in self._parts)
 
     @property
+    def n_rejected(self) -> int:
+        """The rows that scoring rejected, of parts whose metadata count them."""
+        return sum(part.metadata.n_rejected or 0 for part in self._parts if part.whole)
+
+    @property
     def unread(self) -> UnreadRows:
         """The rows that could not be read, of parts whose metadata count them."""
         unread: UnreadRows = {}

@@ -246,7 +246,13 @@ def primary_of(summaries: Mapping[str, Summary], runs: Sequence[ScoreTable] = ()
     by_name = {run.name: run for run in runs}
     analysed = [(row, by_name[row.run]) for row in rows if row.run in by_name]
     paired = [shares for row, run in analysed for shares in _shares(row, run)]
-    return replace(table, paired=paired, abstentions=[cost for row, run in analysed for cost in _costs(row, run)])
+    rejected = [Note("of_run", run=run.name, note=note) for run in runs for note in run.rejected_notes]
+    return replace(
+        table,
+        notes=[*table.notes, *rejected],
+        paired=paired,
+        abstentions=[cost for row, run in analysed for cost in _costs(row, run)],
+    )
 
 
 def _shares(row: PrimaryRow, run: ScoreTable) -> Iterator[PairedShares]:

@@ -228,6 +228,16 @@ class ScoreTable:
         return self.metadata.rows is not None and self.read(self.columns[:1]).num_rows == self.metadata.rows
 
     @property
+    def n_rejected(self) -> int:
+        """The rows that scoring rejected; 0 for a part of the rows that were counted."""
+        return self.metadata.n_rejected if self.metadata.n_rejected and self._is_whole else 0
+
+    @property
+    def rejected_notes(self) -> list[str]:
+        """The note on rows that scoring rejected."""
+        return [Note("rejected_rows", n=n)] if (n := self.n_rejected) else []
+
+    @property
     def drift_notes(self) -> list[str]:
         """Notes on fitted scores used far from their labelled rows; none for a part of the rows that were counted."""
         drift = self.metadata.drift

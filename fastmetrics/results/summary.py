@@ -133,6 +133,8 @@ class Summary(ShownMapping[MetricSummary], Plotted, of="metrics"):
     """The scored columns, ``{canonical: yours}``, if known."""
     passed_over: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The ignored columns that also match a scored column by name."""
+    n_rejected: int = 0
+    """The rows that scoring rejected: each metric counts them in ``n_error``, and ``n_rows`` does not."""
 
     def __post_init__(self) -> None:
         """Raise ``OptionError`` if two figures would have the same name."""
@@ -148,7 +150,8 @@ class Summary(ShownMapping[MetricSummary], Plotted, of="metrics"):
 
     def lacks(self, metric: str) -> bool:
         """Whether rows have no score of a metric, beside those that were not drawn for one."""
-        return self.metrics[metric].n + self.metrics[metric].n_not_drawn < self.n_rows
+        one = self.metrics[metric]
+        return one.n_error > 0 or one.n + one.n_not_drawn < self.n_rows
 
     @property
     def _labels(self) -> list[tuple[str, str]]:
@@ -379,7 +382,7 @@ def _of_pieces(
         *cautions,
     ]
     by_label = declared_labels(metrics, stored) if labels is None else dict(labels)
-    return Summary(sums.n_rows, metrics, corpus_values, by_label, notes)
+    return Summary(sums.n_rows, metrics, corpus_values, by_label, notes, n_rejected=sums.n_rejected)
 
 
 def _of_metrics(
@@ -498,7 +501,7 @@ def summary_of_run(
     of_questions = [] if repeats is None else [repeats.note(bool(added))]
     notes = [*pooled_note(systems), *of_questions, *joined, *remarks, *notes_of(planned, sums)]
     n_rows, labels = sum(part["n_rows"] for part in observed), declared_labels(states, stored)
-    return Summary(n_rows, metrics, corpus, labels, notes, planned.used_as, planned.passed_over)
+    return Summary(n_rows, metrics, corpus, labels, notes, planned.used_as, planned.passed_over, rejected)
 
 
 def _keys(output: str | Path | pa.Table) -> Iterable[Piece]:

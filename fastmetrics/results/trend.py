@@ -173,7 +173,9 @@ def trend(
             skipped.append(left_out(path, error, skip_unreadable))
             continue
         notes += [
-            Note("of_run", run=file, note=note) for note in found.notes if getattr(note, "id", "") == "pooled_systems"
+            Note("of_run", run=file, note=note)
+            for note in found.notes
+            if getattr(note, "id", "") in ("pooled_systems", "rejected_rows")
         ]
         mean = found[0]
         figures = {key: getattr(mean, key) for key in ("n", "mean", "low", "high", "interval", "interval_note")}

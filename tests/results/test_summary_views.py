@@ -18,6 +18,7 @@ from scipy.stats import pearsonr, spearmanr
 
 import fastmetrics as fm
 from fastmetrics.reporting.charts import SEGMENTS, fewer_segments
+from fastmetrics.reporting.overview import lacking
 from fastmetrics.results.distributions import MetricPair, histograms_of
 from fastmetrics.results.opening_scores import open_scores
 from fastmetrics.stats.association import correlate
@@ -530,3 +531,43 @@ def test_a_number_at_a_quartile_is_in_the_range_that_begins_there() -> None:
     assert [(one.segment, one.n) for one in found][1:] == [
         (f"length={name}", n) for name, n in zip(ranges, (3, 3, 3, 4), strict=True)
     ]
+
+
+REJECTED = {
+    # each view of 40 scores of 42 rows, 2 of them rejected, and what it says of them
+    "means": (lambda out: [one.n_missing for one in fm.results.summarize_by(out)], [2]),
+    "segments": (lambda out: [one.n_missing for one in fm.results.summarize_by(out, by="g")], [2, 0, 0]),
+    "part": (lambda out: fm.results.summarize_by(pq.read_table(out).slice(5))[0].n_missing, 0),
+    "histograms": (lambda out: fm.results.histograms(out)["token_f1"].n_missing, 2),
+    "side by side": (lambda out: str(fm.results.side_by_side({"new": out})).split()[3][-1], "*"),
+    "causes": (lambda out: lacking(fm.results.side_by_side([out]).summaries)[0].causes, (("rejected", 2),)),
+}
+NOTED = {
+    "segments": lambda out: fm.results.summarize_by(out, by="g"),
+    "compare": lambda out: fm.compare([out, {"id": list(range(40)), "token_f1": [0.5] * 40}]),
+    "trend": lambda out: fm.trend(out.parent, "token_f1", skip_unreadable=True),
+    "primary": fm.results.primary_table,
+}
+
+
+@pytest.fixture(scope="module")
+def with_rejected(tmp_path_factory) -> Path:
+    """A file of scores of 42 rows, of which scoring rejected 2."""
+    folder = tmp_path_factory.mktemp("rejected")
+    lines = [json.dumps({"id": n, "answer": f"mat {n % 7}", "reference": "mat 5", "g": "ab"[n % 2]}) for n in range(40)]
+    (folder / "rows.jsonl").write_text("\n".join([*lines[:10], "{", "{", *lines[10:]]))
+    files, runs = fm.tables.FileSettings(on_error="skip"), folder / "runs"
+    runs.mkdir()
+    fm.score(folder / "rows.jsonl", "token_f1", output=runs / "scores.parquet", keep="g", files=files)
+    return runs / "scores.parquet"
+
+
+@pytest.mark.filterwarnings("ignore::fastmetrics.base.errors.ScoreWarning")
+@pytest.mark.parametrize(("view", "expected"), REJECTED.values(), ids=REJECTED)
+def test_rejected_rows_are_counted(view, expected, with_rejected):
+    assert view(with_rejected) == expected
+
+
+@pytest.mark.parametrize("view", NOTED.values(), ids=NOTED)
+def test_rejected_rows_are_noted(view, with_rejected):
+    assert any("2 rows that scoring rejected have no score" in note for note in view(with_rejected).remarks())
