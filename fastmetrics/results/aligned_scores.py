@@ -35,7 +35,7 @@ from fastmetrics.results.row_groups import (
     texts_of,
 )
 from fastmetrics.results.score_columns import INCLUSION, PREDICTED, check_drawn
-from fastmetrics.results.score_table import ScoreTable, infinite_notes
+from fastmetrics.results.score_table import ScoreTable, infinite_notes, labels_of
 from fastmetrics.stats.fingerprints import text_hashes
 from fastmetrics.tables.resume import differences
 
@@ -272,6 +272,10 @@ class AlignedScores:
         return column.cast(pa.large_string()).take(rows) if pa.types.is_string(column.type) else column.take(rows)
 
 
+_BY_IDS = (
+    "pair them by a column named id, or another one with ",
+    Argument("on", otherwise="--columns id=... when it is scored"),
+)
 PAIRINGS = ("id", "position", "none")
 """What pairs the rows of runs; with "none", they share no rows."""
 
@@ -305,10 +309,14 @@ def align(
     elif pairing == "id" and _are_labelled(runs):
         paired = replace(by_position(in_one_order(runs)), joined_by="index")
     else:
+        if pairing == "id":
+            _check_index(runs)
         paired = by_position(runs)
     notes = [*_other_questions(paired), *_other_fingerprints(runs)]
     if notes and not allow:
-        raise InputError(f"{notes[0]}; to compare them anyway, use ", Argument("allow_differences", True))
+        is_by_position = paired.joined_by == "position" or (runs[0].is_numbered and not _are_labelled(runs))
+        ways = ("rows were paired by position; ", *_BY_IDS, "; ") if is_by_position else ()
+        raise InputError(f"{notes[0]}; ", *ways, "to compare them anyway, use ", Argument("allow_differences", True))
     return replace(paired, notes=notes, again=again)
 
 
@@ -463,14 +471,26 @@ def _reordered(run: ScoreTable, rows: pa.Array) -> ScoreTable:
     return replace(run, read=read, sorted={})
 
 
+def _check_index(runs: Sequence[ScoreTable]) -> None:
+    """Raise ``ColumnError`` for systems of one pandas frame whose index has a name, but repeats within a system."""
+    for run in runs if len(runs) > 1 else ():
+        named = [name for name in run.index if not name.startswith("__index_level_")]
+        if run.is_part and named and (labels := labels_of([run.column(name) for name in run.index])).unique() != labels:
+            what = (
+                f"the index {', '.join(map(repr, named))} of the frame has labels that recur within {run.name}, so it "
+            )
+            ways = "; or, if row i of each system is the same question, call reset_index() first"
+            raise ColumnError(what, "pairs no rows; ", *_BY_IDS, ways)
+
+
 def _common_length(runs: Sequence[ScoreTable]) -> int:
     lengths = [run.read([]).num_rows for run in runs]
     for run, length in zip(runs, lengths, strict=True):
         if length != lengths[0]:
             raise InputError(
                 f"{runs[0].name} has {lengths[0]:,} rows and {run.name} {length:,}: without ids, rows meet by "
-                "position, which needs equal numbers; set a column that pairs them with ",
-                Argument("on"),
+                "position, which needs equal numbers; ",
+                *_BY_IDS,
             )
     return lengths[0]
 
@@ -483,6 +503,7 @@ def with_row_ids(runs: Sequence[ScoreTable], on: str | None = None) -> list[Scor
     if on is not None or any(run.id_column is not None for run in runs):
         return list(runs)
     runs = in_one_order(runs)
+    _check_index(runs)
     numbers = {"id": pa.array(np.arange(_common_length(runs)))}
     return [replace(run.with_columns(numbers), columns=["id", *run.columns], is_numbered=True) for run in runs]
 
@@ -511,7 +532,8 @@ def _other_questions(paired: AlignedScores) -> list[str]:
         differ = (first != others) & (first != 0) & (others != 0)
         if differ.any():
             row, both = int(differ.argmax()), {"first": paired.runs[having[0][0]].name, "other": paired.runs[at].name}
-            where = f"row {row}" if paired.by_id is None else f"id {paired.by_id.distinct_text(row)!r}"
+            own = row if paired.by_id is None else paired.by_id.distinct_text(row)
+            where = f"row {own}" if paired.by_id is None or paired.runs[0].is_numbered else f"id {own!r}"
             texts = " and ".join(
                 repr(str(paired.runs[of].column(column)[int(paired.rows[of][row])].as_py())[:80])
                 for of, column in (having[0], (at, name))

@@ -55,7 +55,7 @@ from fastmetrics.results.score_columns import (
     untyped_scores,
     with_score_types,
 )
-from fastmetrics.results.score_table import UNSCORED, ScoreTable, has_answers, kinds_of
+from fastmetrics.results.score_table import UNSCORED, ScoreTable, has_answers, kinds_of, labels_of
 from fastmetrics.stats.labels import are_flags
 from fastmetrics.tables.addresses import as_local, last_name, shown_address
 from fastmetrics.tables.csv_files import ambiguous, as_it_looks
@@ -94,19 +94,22 @@ def open_scores(
     latest: bool = False,
     columns: Mapping[str, str] | None = None,
     asked: Sequence[str] = (),
+    of_systems: bool = False,
 ) -> ScoreTable:
     """One run in any form, under its own name or another ``name``; a table without one is called ``table``.
 
     ``columns`` are the user's names of its ids and texts; kept columns of numbers in a file, also those of text, are
-    scores if they are ``asked`` for.  Raises ``OptionError`` for several runs; ``latest`` says whether the caller can
+    scores if they are ``asked`` for.  A table ``of_systems`` keeps a pandas index in which labels recur.  Raises
+    ``OptionError`` for several runs; ``latest`` says whether the caller can
     take the last one.
     """
     if columns:
-        return _with_named(open_scores(scores, name, table=table, latest=latest, asked=asked), columns)
+        opened = open_scores(scores, name, table=table, latest=latest, asked=asked, of_systems=of_systems)
+        return _with_named(opened, columns)
     if isinstance(scores, ScoreTable):
         return replace(scores, name=name or scores.name)
     if not is_paths(scores):
-        return _of_table(getattr(scores, "per_query", scores), name or table)
+        return _of_table(getattr(scores, "per_query", scores), name or table, of_systems)
     if not isinstance(scores, str | Path):
         raise InputError(f"{table}: expected one run, got {len(scores)} paths; name them by a folder or a pattern")
     opened = open_file(scores, asked)
@@ -134,7 +137,7 @@ def open_runs(
     Raises ``InputError``, about the argument ``of``, for fewer than ``least`` runs.
     """
     if system is not None:
-        opened = _by_system(open_scores(runs, columns=columns, asked=asked), system)
+        opened = _by_system(open_scores(runs, columns=columns, asked=asked, of_systems=True), system)
     elif isinstance(runs, Mapping):
         opened = [open_scores(run, str(name), columns=columns, asked=asked) for name, run in runs.items()]
     elif isinstance(runs, Sequence) and not isinstance(runs, str | bytes):
@@ -327,7 +330,7 @@ def _looks(source: FileSource) -> dict[str, pa.DataType]:
     return {name: next(iter(found), pa.null()) for name, found in types.items()}
 
 
-def _of_table(table: Any, name: str) -> ScoreTable:
+def _of_table(table: Any, name: str, of_systems: bool = False) -> ScoreTable:
     frame = open_frame(table, name)
     whole = with_score_types(pa.concat_tables(frame.read(list(dict.fromkeys(frame.names)))[1]))
     if isinstance(table, pa.Table | pa.RecordBatch):
@@ -338,8 +341,11 @@ def _of_table(table: Any, name: str) -> ScoreTable:
         metadata = ScoreMetadata.of_schema(whole.schema)
     except FileFormatError as error:
         raise FileFormatError(f"{name}: {error}") from error
-    labels = frame.index  # the default range only with a name
-    if labels is not None and labels.is_unique and (labels.name is not None or tells_rows(labels)):
+    labels = frame.index  # the default range only with a name, and labels that recur if several systems may share them
+    is_unique = labels is not None and labels.is_unique
+    if (is_unique and (labels.name is not None or tells_rows(labels))) or (
+        of_systems and labels is not None and not is_unique
+    ):
         try:
             whole = with_index(whole, frame.index)
         except ColumnError:  # labels of several types
@@ -412,7 +418,10 @@ def _within_bounds(
 
 
 def _by_system(whole: ScoreTable, system: str) -> list[ScoreTable]:
-    """A run for each value of a column, in order of first occurrence."""
+    """A run for each value of a column, in order of first occurrence.
+
+    A pandas index whose labels recur over the systems is that of each: its ids, if it has a name and no repeats there.
+    """
     column = whole.column(system, "that names the systems")
     if pa.types.is_nested(column.type):
         raise ColumnError(f"column {system!r} holds {column.type}, which cannot name systems")
@@ -429,7 +438,13 @@ def _by_system(whole: ScoreTable, system: str) -> list[ScoreTable]:
         read = lambda columns: whole.read(columns).filter(rows)  # noqa: E731
         return ScoreTable(name, whole.columns, scores, metadata, whole.declared, read, is_part=True)
 
-    return [run(name) for name in pc.unique(names).to_pylist()]
+    runs = [run(name) for name in pc.unique(names).to_pylist()]
+    if not whole.index or len(labels := labels_of([whole.column(one) for one in whole.index])) == len(labels.unique()):
+        return runs
+    runs = [replace(run, index=whole.index) for run in runs]
+    if whole.id_column is None and all(are_ids(run.read(run.index), run.index) for run in runs):
+        return [_with_named(run, {"id": run.index[0]}) for run in runs]
+    return runs
 
 
 def metadata_of(path: str | Path, files: Sequence[DataFile] = ()) -> ScoreMetadata | None:

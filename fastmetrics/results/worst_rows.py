@@ -301,17 +301,17 @@ class TextSource:
             batches = good_batches(source, source.select(kinds), any_length=True)
             pieces = (pa.Table.from_batches([batch]) for batch in batches)
         start, index, ids = 0, getattr(source, "index", None), None if "id" in columns else self._ids_of(source)
-        by_label = self.labels is not None and index is not None and tells_rows(index)
+        by_label = self.labels is not None and index is not None and (tells_rows(index) or self._recurs(source))
         for piece in pieces:
             if by_label:
-                labelled = with_index(piece, index)
-                labels = labels_of([labelled[name] for name in sorted(index_columns(labelled.schema))])
-            if ids is not None:
+                piece = with_index(piece, index)
+            elif ids is not None:
                 piece = with_index(piece, ids)
             if of is not None:
                 piece = piece.filter(pc.equal(piece.column(of[0]).cast(pa.large_string()), of[1]))
             found = {name: piece.column(columns[name]) for name in read}
             if by_label:
+                labels = labels_of([piece[name] for name in sorted(index_columns(piece.schema))])
                 found["id"] = pc.index_in(labels, value_set=self.labels)
             elif ids is not None:
                 found["id"] = piece.column(*index_columns(piece.schema))
@@ -329,10 +329,17 @@ class TextSource:
                 "position"
             )
 
+    def _recurs(self, source: TableSource) -> bool:
+        """Whether the labels of a pandas index recur, as those of several systems; ids with repeats are refused."""
+        index = getattr(source, "index", None)
+        return self.of is not None and self.of[0] in source.names and index is not None and not index.is_unique
+
     def _ids_of(self, source: TableSource) -> Any:
         """The index of a pandas frame, if it is the ids of its rows where they have no column; else None."""
         index = getattr(source, "index", None)
-        if index is None or self.n_rows is not None or index.nlevels > 1 or not index.is_unique:
+        if index is None or self.n_rows is not None or index.nlevels > 1:
+            return None
+        if not (index.is_unique or (self._recurs(source) and index.name is not None)):
             return None
         if index.name is None and not tells_rows(index):
             return None

@@ -234,7 +234,15 @@ ERRORS: list[tuple[Any, ...]] = [
         for how in ("id", "position")
     ),
     ("one run without ids", compare(NEW, BARE), ColumnError, "old", "pairing"),
-    ("other questions by position", compare({**BARE, "question": ["?"] * N}, BARE), InputError, "row 0", "24"),
+    *(
+        (f"other questions by position: {name}", call, InputError, "row 0", "24", "a column named id", "on=")
+        for name, call in {
+            "compare": compare({**BARE, "question": ["?"] * N}, BARE),
+            "gate": gate("token_f1.delta > 0", {**BARE, "question": ["?"] * N}, baseline=BARE),
+            "worst_rows": worst({**BARE, "question": ["?"] * N}, baseline=BARE),
+            "report": lambda: fm.report([BARE, {**BARE, "question": ["?"] * N}], "page.html"),
+        }.items()
+    ),
     *(
         (f"another question in one row: {name}", lambda pair=pair: fm.compare(pair), InputError, "q7", "1")
         for name, pair in {

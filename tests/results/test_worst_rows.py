@@ -456,6 +456,49 @@ def test_a_named_index_without_repeats_is_the_id_of_every_reader(labels):
     assert fm.compare({"a": repeated, "b": repeated}).joined_by == "position"
 
 
+@pytest.mark.parametrize("kind", ["frame", "score", "arrow"])
+@pytest.mark.parametrize("labels", [[*"dbac"], [4, 2, 1, 3], [0, 1, 2, 3]])
+def test_a_named_index_without_repeats_in_a_system_is_the_id_within_each(tmp_path, labels, kind):
+    import pandas as pd
+
+    old = own_frame(labels).assign(bot="old")
+    new = own_frame(labels).iloc[[2, 0, 1]].assign(bot="new", says=["Oslo", "8", "Paris"])
+    both = pd.concat([old, new])
+    scored = fm.with_scores(both, "token_f1", columns=OWN)
+    scored = fm.score(both, "token_f1", columns=OWN, keep="all") if kind == "score" else scored
+    scored = pa.Table.from_pandas(scored) if kind == "arrow" else scored
+    for on in (None, "ticket"):
+        found = fm.compare(scored, system="bot", on=on)
+        assert (found.joined_by, found["token_f1"].n_paired) == ("ticket", 3)
+        assert found["token_f1"].delta == pytest.approx((1 + 1 / 3 - 1) / 3)
+    how = {"system": "bot", "baseline": "old"}
+    for answers in (None, both):
+        changed = worst_rows(scored, "token_f1", **how, columns=OWN, answers=answers)
+        rows = [(str(labels[at]), text) for at, text in ((2, "Oslo"), (1, "Paris"), (0, "8"))]
+        assert changed.select(["ticket", "answer"]).to_pylist() == [{"ticket": id, "answer": text} for id, text in rows]
+    fm.report(scored, tmp_path / "report.html", texts=both.rename(columns={"says": "answer"}), **how)
+    rows = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))["rows"]
+    assert {row["id"]: row["t"]["answer"] for row in rows} == {
+        str(label): text for label, text in zip(labels, ["8", "Paris", "Oslo"], strict=False)
+    }
+
+
+def test_an_index_that_recurs_within_a_system_pairs_no_rows(tmp_path):
+    import pandas as pd
+
+    numbers = pd.Index([1, 1, 2, 1, 2, 2], name="ticket")
+    both = pd.DataFrame({"token_f1": [0.5, 0.25, 1.0] * 2, "bot": [*"aaabbb"], "nr": [*"xyzzyx"]}, index=numbers)
+    for call in (fm.compare, lambda table, system: fm.report(table, tmp_path / "report.html", system=system)):
+        with pytest.raises(fm.errors.ColumnError, match="'ticket' of the frame has labels that recur within a"):
+            call(both, system="bot")
+    assert [fm.compare(both, system="bot", on=on)["token_f1"].n_paired for on in ("ticket", "nr")] == [2, 3]
+    assert fm.compare(both, system="bot", pairing="position").joined_by == "position"
+    assert fm.compare(both.reset_index(drop=True), system="bot").joined_by == "position"
+    unnamed = both.set_index(pd.Index([*"pqrrqp"]))
+    assert fm.compare(unnamed, system="bot")["token_f1"].delta == 0
+    assert worst_rows(unnamed, "token_f1", system="bot", baseline="a", n=1)["index"].to_pylist() == ["r"]
+
+
 def test_answers_without_texts_under_known_names_are_refused():
     scores = {"token_f1": [0.5, 0.25]}
     with pytest.raises(fm.errors.ColumnError, match="none of the columns question, reference, answer, contexts"):
