@@ -558,7 +558,7 @@ def _table(source: Any, columns: RankingColumns) -> pa.Table:
         if len(queries) == len(pairs):
             return table_of(queries, columns.name, columns.kind)
     try:
-        frame = open_frame(source)
+        frame = open_frame(_with_index(source, columns))
     except ColumnError as error:
         expected = "expected a path, a table or a dictionary"
         raise ColumnError(f"{columns.name}: {expected}, got {type(source).__name__}") from error
@@ -567,6 +567,18 @@ def _table(source: Any, columns: RankingColumns) -> pa.Table:
     for name in chosen:
         check(table.column(name), f"{columns.name}: column {name!r}", FileFormatError)
     return table.select(chosen)
+
+
+def _with_index(source: Any, columns: RankingColumns) -> Any:
+    """A pandas frame, with the levels of its index that are named, or have a role without a column, as columns."""
+    if not (hasattr(source, "iloc") and hasattr(source, "columns")):
+        return source
+    names = [str(name) for name in source.columns]
+    present = {canonical(name) for name in names}
+    lacking = {name for role in (*NAMES.values(), RANKS) if present.isdisjoint(role) for name in role}
+    levels = [name for name in source.index.names if name is not None and str(name) not in names]
+    wanted = [name for name in levels if name in columns.named.values() or canonical(str(name)) in lacking]
+    return source.reset_index(level=wanted) if wanted else source
 
 
 def _file_rows(file: DataFile, sizes: RankingSizes, columns: RankingColumns) -> Batches:
