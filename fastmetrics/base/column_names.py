@@ -120,14 +120,16 @@ def roles(names: Sequence[str]) -> dict[str, list[str]]:
     return {role: [name for name in names if name.lower() in known] for role, known in _ROLES.items()}
 
 
-_PRICE = re.compile(r"(.+_)?(cost|price)(_.+)?", re.IGNORECASE)
+_CHECKED = "match|correct|accura|f1|score|error|recall|precision|equal|right"
+"""Parts of names of scores that say how right a price in the answer is."""
+_PRICE = re.compile(rf"(?!.*({_CHECKED}))((.+_)?(cost|price)s?(_.+)?|.+_(usd|eur|gbp|rub))", re.IGNORECASE)
 
 
 def is_price(name: str) -> bool:
     """Whether a column of this name has the price of an answer.
 
-    >>> is_price("cost_usd"), is_price("api_cost"), is_price("accosted")
-    (True, True, False)
+    >>> [is_price(name) for name in ("cost_usd", "api_cost", "spent_eur", "accosted", "price_match")]
+    [True, True, True, False, False]
     """
     return _PRICE.fullmatch(name) is not None
 

@@ -24,7 +24,7 @@ from fastmetrics.base.specs import Better
 from fastmetrics.base.threads import cores
 from fastmetrics.results.aligned_scores import PAIRINGS, AlignedScores, align, by_position, check_settings
 from fastmetrics.results.comparison_result import Compared, Comparison, Family, Ranking, family_of
-from fastmetrics.results.main_metric import concerns_of, first_metrics
+from fastmetrics.results.main_metric import concerns_of, first_metrics, is_own
 from fastmetrics.results.opening_scores import open_runs, open_scores, read_table, run_named
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, SampledMeans, Scores
 from fastmetrics.results.score_columns import belonging, directions, stated_better
@@ -321,6 +321,7 @@ def compare(
         first_metrics=first,
         main=main,
         concerns=concerns,
+        own=[name for name in names if is_own(name, loaded[0].spec(name))],
         missing=missing,
     )
     return replace(found, turned=found.turned_by(_corrected(others, correction, main)))

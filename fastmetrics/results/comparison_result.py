@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -307,6 +307,8 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
     """The metric that decides; None if no metric has a direction."""
     concerns: Mapping[str, Concern] = field(default_factory=dict)
     """What each metric is about."""
+    own: Collection[str] = field(default=(), metadata=HIDDEN)
+    """The columns of no known metric, which do not count as others of a concern."""
     missing: str = "ignore"
     """How rows count that one run alone scores: ``ignore``, or as the ``worst`` score of the other."""
     turned: Sequence[str] = ()
@@ -398,11 +400,11 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
         return [each for each in said if each.metric == self.main or each.concern != "form" or each.is_decided]
 
     def dissent(self, baseline: str, other: str) -> dict[str, int]:
-        """How many other metrics of the main one's concern are better and worse; empty if none has another verdict."""
+        """The better and worse of the other known metrics of the main one's concern; empty if none differs from it."""
         main = None if self.main is None else self.change("quality", self.main, baseline, other)
         names = [name for name in self.better if self.concerns.get(name) == self.concerns.get(self.main or "")]
-        others = [self.change("quality", name, baseline, other) for name in names if name != self.main]
-        counts = Counter(change.verdict for change in others if change is not None and change.is_decided)
+        others = [self.change("quality", name, baseline, other) for name in names if name not in (self.main, *self.own)]
+        counts = Counter(change.verdict for change in others if change and change.verdict in ("better", "worse"))
         if main is None or not set(counts) - {main.verdict}:
             return {}
         return {word: counts[word] for word in ("better", "worse")}
@@ -514,7 +516,7 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
         return self.notes
 
     def _disagreeing(self) -> list[str]:
-        """The comparisons in which the interval and p, both of one comparison alone, do not decide alike."""
+        """The comparisons in which the interval and p do not decide alike, nor would without the correction of p."""
         systems = len(self.systems) > 2
         return [
             pair.metric
@@ -522,7 +524,7 @@ class Comparison(ShownSequence[Compared], Plotted, of="comparisons"):
             + (f", {pair.other} against {pair.baseline}" if systems else "")
             for pair in self._once
             if (pair.segment is None or self.verdict(pair) != "–") and not math.isnan(pair.low + pair.high + pair.p)
-            if (pair.low > 0 or pair.high < 0) != (pair.p <= self.alpha)
+            if (pair.low > 0 or pair.high < 0) not in (pair.p <= self.alpha, pair.p_corrected <= self.alpha)
         ]
 
     def _is_bounded(self, metric: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fastmetrics.base.column_names import is_axis, is_cost
+from fastmetrics.base.column_names import is_axis, is_cost, is_price
 from fastmetrics.base.display import number
 from fastmetrics.base.errors import Argument, FileFormatError, OptionError, UnknownNameError
 from fastmetrics.base.specs import Better
@@ -60,7 +60,7 @@ def known_metric(spec: str) -> Metric | None:
 
 
 def concern_of(name: str, spec: str | None = None) -> Concern:
-    """The concern of a column of scores with this spec; the scores of judges and own metrics are of quality.
+    """The concern of a column of scores with this spec; the scores of judges and own metrics but prices are of quality.
 
     >>> [concern_of(name) for name in ("token_f1", "ndcg@10", "latency_ms", "answer_words", "judge_safety", "mine")]
     ['quality', 'retrieval', 'cost', 'form', 'quality', 'quality']
@@ -69,10 +69,15 @@ def concern_of(name: str, spec: str | None = None) -> Concern:
         return "cost" if is_cost(name) else "quality"
     metric = known_metric(spec or name)
     if metric is None:
-        return "retrieval" if is_measure(name) else "quality"
+        return "retrieval" if is_measure(name) else "cost" if is_price(name) else "quality"
     if metric.name in _FORM:
         return "form"
     return _CONCERN_OF_FAMILY.get(metric.function.__module__.rpartition(".")[2], "quality")
+
+
+def is_own(name: str, spec: str | None = None) -> bool:
+    """Whether a column of scores is of no metric, measure or judge, so that nothing says what it is about."""
+    return not (is_axis(name) or is_cost(name) or is_measure(name) or known_metric(spec or name))
 
 
 def _place(name: str, spec: str, concern: Concern, better: Better) -> tuple[int, bool]:
@@ -101,7 +106,7 @@ def first_metrics(
     """The metric of each concern that stands for it, that of the main metric first.
 
     The main metric is ``main``, or the first one of quality with a direction: of judges, own metrics, then by agreement
-    with people.  Metrics of cost and retrieval have a direction, too; form has length and the writing
+    with people.  Metrics of retrieval and cost but for prices have a direction, too; form has length and the writing
     score alone.  Raises ``UnknownNameError``
     for an unknown ``main``, ``OptionError`` for one without a direction.
 
@@ -123,7 +128,8 @@ def first_metrics(
         chosen[concerns[column]] = column
     of_concern: dict[Concern, list[str]] = {concern: [] for concern in CONCERNS}
     for name, concern in concerns.items():
-        fits = name in _FIRST["form"] if concern == "form" else better[name] is not None
+        has_direction = better[name] is not None or (concern == "cost" and is_price(name))
+        fits = name in _FIRST["form"] if concern == "form" else has_direction
         if fits and not (concern == "cost" and is_cost(name)):
             of_concern[concern].append(name)
     for concern, some in of_concern.items():

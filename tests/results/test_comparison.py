@@ -263,6 +263,29 @@ def test_the_main_metric_decides_and_cost_stands_beside_it():
         assert fm.compare(priced, metrics="token_f1,eur", better={"eur": better}, **SMALL).main == main
 
 
+@pytest.mark.parametrize(
+    ("name", "better", "beside"),
+    [
+        ("price", {"price": "lower"}, "; price 50 % higher"),
+        ("price", None, "; price 50 % higher"),
+        ("spent_usd", None, "; spent_usd 50 % higher"),
+        ("waits", {"waits": "lower"}, ""),
+        ("rougeL_f1", None, "; other metrics of quality: better 0, worse 1"),
+        ("price_match", {"price_match": "lower"}, ""),
+    ],
+)
+def test_only_metrics_of_known_quality_count_beside_the_main_one(name, better, beside):
+    one, two = [0.2, 0.4] * 20, [0.3, 0.6] * 20
+    one, two = (two, one) if name == "rougeL_f1" else (one, two)
+    rows = {"id": list(range(40))}
+    runs = {
+        "old": {**rows, "token_f1": [0.1, 0.3] * 20, name: one},
+        "new": {**rows, "token_f1": [0.2, 0.5] * 20, name: two},
+    }
+    found = fm.compare(runs, metrics=f"token_f1,{name}", better=better, **SMALL)
+    assert found.headline == f"new is better than old (token_f1 0.2000 → 0.3500){beside}"
+
+
 def test_the_headline_names_segments_that_are_worse_by_the_direction_of_the_metric():
     places = ["Alps", "Andes", "Pamir"]
     rows = {"id": list(range(120)), "place": [places[n % 3] for n in range(120)]}

@@ -237,6 +237,14 @@ def test_tables_under_their_own_names(kind):
     rows = {"запрос": ["a", "a", "b"], "документ": [1, 2, 3], "балл": [1.0, 2.0, 3.0]}
     judged = kind({"запрос": ["a", "b"], "документ": [1, 3], "оценка": [1, 2]})
     assert fm.rank(kind(rows), judged, metrics="mrr", columns=names).mean == {"mrr": 0.75}
+    if kind is pd.DataFrame:
+        for index in ("запрос", ["документ", "запрос"]):
+            assert fm.rank(kind(rows).set_index(index), judged.set_index(index), "mrr", columns=names).mean == {
+                "mrr": 0.75
+            }
+        usual = kind({"query_id": ["a", "b"], "doc_id": [2, 3]}, index=pd.Index([8, 9], name="topic"))
+        for frame in (usual, usual.set_index("query_id")):
+            assert fm.rank(frame, judged, "mrr", columns=names).mean == {"mrr": 0.5}
     runs = {"old": kind(rows), "new": kind({**rows, "балл": [2.0, 1.0, 3.0]})}
     assert fm.results.compare_rankings(runs, judged, metrics="mrr", columns=names)["mrr"].delta == 0.25
     with pytest.raises(ColumnError, match="name yours with columns="):
@@ -247,9 +255,14 @@ def test_tables_under_their_own_names(kind):
 
 @pytest.mark.parametrize(("changed", "unlike"), [(4, False), (6, True), (9, False)])
 def test_an_interval_that_does_not_agree_with_p_is_noted(changed, unlike):
-    old = {"id": list(range(40)), "token_f1": [0.2] * 40}
-    new = old | {"token_f1": [0.2 + 0.05 * (n % 3 + 1) * (n < changed) for n in range(40)]}
+    names = ("token_f1", "chrf", "rougeL_f1")  # the main metric, and two whose p values are corrected together
+    old = {"id": list(range(40)), **dict.fromkeys(names, [0.2] * 40)}
+    scores = [0.2 + 0.05 * (n % 3 + 1) * (n < changed) for n in range(40)]
+    new = old | dict.fromkeys(names, scores)
     found = fm.compare({"old": old, "new": new})
     assert ((found["token_f1"].low > 0) != (found["token_f1"].p <= 0.05)) is unlike
+    assert (found["chrf"].p <= 0.05 < found["chrf"].p_corrected) is unlike
+    assert ("new is better than old" in found.headline) is (found["token_f1"].p <= 0.05)
     said = [note for note in found.notes if getattr(note, "id", "") == "disagree"]
-    assert [str(note)[:32] for note in said] == ["token_f1: the interval and p disa"[:32]] * unlike
+    assert [str(note).partition(" on ")[0] for note in said] == ["token_f1: the interval and p disagree"] * unlike
+    assert all(note.endswith("the verdict follows p") for note in said)
