@@ -205,7 +205,6 @@ class AnswerMaker(ColumnMaker):
                 OK if reply.index >= 0 else NO_MATCH,
                 None if reply.index >= 0 else "no row of the FAQ shares a word with it",
                 reply.latency_ms,
-                returned={"similarity": reply.score},
             )
             for reply in replies
         ]

@@ -275,7 +275,6 @@ RETURNED: Mapping[str, pa.DataType] = {
     "retrieved_ids": pa.list_(pa.string()),
     "retrieved_scores": pa.list_(pa.float64()),
     "confidence": pa.float64(),
-    "similarity": pa.float64(),
     "total_tokens": pa.int64(),
 }
 """The columns that a function may return in addition to its answer and tokens, and their types."""

@@ -205,7 +205,7 @@ class StrictMatchBot:
 
     name = "faq"
     reads = ("question",)
-    returns = ("similarity",)
+    returns = ()
     settings: Mapping[str, Any] = MappingProxyType({"bot": "strict match"})
 
     def __init__(self, faq: Any, *, columns: Mapping[str, str] | None = None) -> None:

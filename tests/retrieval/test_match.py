@@ -154,13 +154,13 @@ def test_a_question_without_a_common_word_has_no_answer():
         "index": [None, None, 1, None],
     }
     answered = fm.answer(asked, StrictMatchBot(faq))
-    names = ["system", "answer", "answer_status", "answer_reason", "similarity"]
+    names = ["system", "answer", "answer_status", "answer_reason"]
     none = "no row of the FAQ shares a word with it"
     assert [tuple(row.values()) for row in answered.select(names).to_pylist()] == [
-        ("faq", None, "no_match", none, 0.0),
-        ("faq", None, "no_match", none, 0.0),
-        ("faq", "Online.", "ok", None, 0.5),
-        ("faq", None, "missing", "null: question", None),
+        ("faq", None, "no_match", none),
+        ("faq", None, "no_match", none),
+        ("faq", "Online.", "ok", None),
+        ("faq", None, "missing", "null: question"),
     ]
 
 
