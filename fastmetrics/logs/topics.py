@@ -188,6 +188,7 @@ class Topic:
     sources: int | None
     """Distinct sources of these chunks; None without the chunks' sources."""
     abstain_rate: float | None
+    """Share of the topic's answers, those that are not missing, that abstain."""
     unanswered_rate: float | None
     """Share of the topic's questions without an answer: missing, blank or abstaining."""
     gap: float | None
@@ -253,6 +254,7 @@ class Topics(Shown):
             self._choice,
             self.empty and Note("empty_clusters", n=self.empty, of=self.k),
             not self.empty and len(self.topics) < self.k and Note("few_questions", n=self.k),
+            any(one.unanswered_rate is not None for one in self.topics) and Note("topic_rates"),
             Note("failures", what=self.failure) if self.failure else Note("no_failures"),
             self.left_out and Note("left_out", n=self.left_out, why="a question or vector"),
         )
@@ -295,8 +297,9 @@ def topic_coverage(
     its ``id`` and ``question``, and the index of a pandas frame.  A topic has its number of questions, samples of all
     and of the failed ones, typical words by class-based TF-IDF (count in the topic · ln(1 + mean number of words per
     topic / count in all topics), without stop words), the number of distinct chunks in the first ``k`` positions of
-    ``retrieved_ids`` and of their sources (``chunks`` with a ``source_column``), the rates of abstained and of
-    unanswered questions, and the means of the columns that ``scores`` names.
+    ``retrieved_ids`` and of their sources (``chunks`` with a ``source_column``), the share of its answers that
+    abstain, that of all its questions that are unanswered (missing, blank or abstaining), and the means of the columns
+    that ``scores`` names.
 
     Gaps are topics with failures, ordered by questions · mean failure.  The failure of a question is 1 if it is
     unanswered, else 0; or 1 − the score that ``failure`` names, which must be from 0 to 1.  Source: the RAG benchmark;
