@@ -466,6 +466,17 @@ def as_json(column: pa.Array, *, several: bool) -> pa.Array:
     return array_of_strings(texts)
 
 
+def shown_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """The values of a column in Python, without the fields of structs that are null: no row may have given them.
+
+    >>> shown_values(pa.array([[{"name": "clock", "day": None}, {"day": 1}], None]))
+    [[{'name': 'clock'}, {'day': 1}], None]
+    """
+    if not pt.is_nested(column.type):
+        return list(column.to_pylist())
+    return [_json_value(value, column.type) for value in column.to_pylist(maps_as_pydicts="lossy")]
+
+
 def _json_value(value: Any, type_: pa.DataType) -> Any:
     """A value as JSON has it, without the fields of structs that are null."""
     if value is None:

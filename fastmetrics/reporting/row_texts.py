@@ -17,6 +17,7 @@ from fastmetrics.base.arrays import is_list, is_number, text_of_strings
 from fastmetrics.base.display import strict
 from fastmetrics.base.errors import Argument, OptionError, visible
 from fastmetrics.base.score_metadata import counts_column
+from fastmetrics.base.text_structure import shown_values
 from fastmetrics.metrics.cited_support import PATTERN
 from fastmetrics.metrics.score_names import parse
 from fastmetrics.reporting.report_options import ReportOptions
@@ -239,7 +240,7 @@ class KeptColumns:
         if not self.names:
             return [[] for _ in rows]
         columns = self.table.take(pa.array(rows, pa.int64())).columns
-        return [list(map(_text, values)) for values in zip(*(column.to_pylist() for column in columns), strict=True)]
+        return [list(map(_text, values)) for values in zip(*map(shown_values, columns), strict=True)]
 
 
 def candidates(run: ScoreTable) -> list[str]:
@@ -296,7 +297,8 @@ def row_texts(
     else:
         assert ids is not None
         table = texts.added(pa.table({"id": ids.take(at)}), shown_names(run)).drop_columns("id")
-    rows = table.to_pylist() if table.num_columns else [{} for _ in places]
+    values = zip(*map(shown_values, table.columns), strict=True) if table.num_columns else [()] * len(places)
+    rows = [dict(zip(table.column_names, row, strict=True)) for row in values]
     return shown_texts(rows, ScoredClaims.of(run))
 
 

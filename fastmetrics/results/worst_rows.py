@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from fastmetrics.base.errors import (
 )
 from fastmetrics.base.options import Flag, LimitedText, Whole, argument, check_names
 from fastmetrics.base.shared_parameters import Help, also_named
-from fastmetrics.base.text_structure import as_json
+from fastmetrics.base.text_structure import as_json, shown_values
 from fastmetrics.results.aligned_scores import align, check_settings, with_row_ids
 from fastmetrics.results.opening_scores import open_runs, open_scores, two_runs
 from fastmetrics.results.row_groups import Segment, segments_of
@@ -36,6 +36,9 @@ from fastmetrics.stats.labels import ROW
 from fastmetrics.tables.good_rows import good_batches
 from fastmetrics.tables.opening import open_as_read
 from fastmetrics.tables.sources import FrameSource, TableSource
+
+if TYPE_CHECKING:
+    import pandas
 
 TEXTS = ("question", "reference", "answer", "contexts")
 BASELINE_ANSWER = "baseline_answer"
@@ -183,7 +186,8 @@ class WorstRows(Shown):
         return int(self.table.num_rows)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.table.to_pylist())
+        columns = [shown_values(column) for column in self.table.columns]
+        return (dict(zip(self.table.column_names, row, strict=True)) for row in zip(*columns, strict=True))
 
     def __getitem__(self, column: str) -> pa.ChunkedArray:
         if column not in self.table.column_names:
@@ -192,11 +196,19 @@ class WorstRows(Shown):
 
     def records(self) -> Sequence[Mapping[str, Any]]:
         """The rows, each by column."""
-        return self.table.to_pylist()
+        return list(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a frame of pandas."""
+        frame = super().to_pandas()
+        for name, column in zip(self.table.column_names, self.table.columns, strict=True):
+            if name in frame and pa.types.is_nested(column.type):
+                frame[name] = shown_values(column)
+        return frame
 
     def to_dict(self) -> dict[str, Any]:
         """The metric and the rows."""
-        return {"metric": self.metric, "rows": self.table.to_pylist(), "notes": []}
+        return {"metric": self.metric, "rows": list(self), "notes": []}
 
     def grids(self) -> Sequence[Grid]:
         """The rows, their texts shortened."""

@@ -524,3 +524,14 @@ def test_paths_and_names_of_texts_are_known_or_named_again(kind):
     }
     with pytest.raises(UnknownNameError, match="unknown column 'antwort'"):
         fm.worst_rows(scored, "token_f1", columns={"antwort": "gold"})
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, list])
+def test_kept_calls_are_shown_as_they_were_made(kind):
+    calls = [[{"name": "weather", "arguments": {"city": "Oslo"}}], [{"name": "clock", "arguments": {}}]]
+    rows = [{"made": made, "wanted": calls[0]} for made in calls]
+    scored = fm.with_scores(kind(rows), "tool_call_f1", columns={"tool_calls": "made", "expected_tool_calls": "wanted"})
+    found = fm.worst_rows(scored, "tool_call_f1", n=2, keep="made,wanted")
+    assert [row["made"] for row in found] == [row["made"] for row in found.to_dict()["rows"]] == calls[::-1]
+    assert found.to_pandas()["made"].tolist() == calls[::-1]
+    assert "{'name': 'clock', 'arguments': {}}" in str(found)
