@@ -278,6 +278,8 @@ class TextSource:
         row_ids = rows["id"].combine_chunks()
         ids = row_ids.cast(pa.large_string())
         found, pieces = self.pieces(texts)
+        if not found:
+            return rows
         matches = [piece.filter(pc.is_in(piece["id"], value_set=ids)) for piece in pieces]
         matched = pa.concat_tables(matches) if matches else None
         if len(row_ids) and (matched is None or matched.num_rows == 0):
@@ -296,10 +298,20 @@ class TextSource:
         return rows
 
     def pieces(self, texts: Sequence[str]) -> tuple[list[str], Iterator[pa.Table]]:
-        """The names of the texts that there are, and the rows piece by piece: their texts, and their ids as text."""
+        """The names of the texts that there are, and the rows piece by piece: their texts, and their ids as text.
+
+        Raises ``ColumnError`` if all texts are asked for and there is none.
+        """
         source = open_as_read(self.answers, self.reading, name="answers")
         columns = self._columns(source.names, texts, self._ids_of(source))
-        return [name for name in texts if name in columns], self._rows(source, columns)
+        found = [name for name in texts if name in columns]
+        if not found and (self.n_rows or {*TEXTS}.issubset(texts)):
+            has, way = (
+                f"they have {', '.join(source.names)}",
+                Argument("columns", {"answer": ...}, "other column names"),
+            )
+            raise ColumnError(f"the answers have none of {', '.join(TEXTS)}; {has}; name yours with ", way)
+        return found, self._rows(source, columns) if found else iter(())
 
     def _rows(self, source: TableSource, columns: Mapping[str, str]) -> Iterator[pa.Table]:
         """The columns by name in pieces; raises ``InputError`` for another number of rows where these have no ids."""
@@ -332,9 +344,6 @@ class TextSource:
                 start += piece.num_rows
             shown = {name: _objects_as_json(found[name]) for name in TEXTS if name in found}
             yield pa.table({**found, **shown, "id": found["id"].cast(pa.large_string())})
-        if not read and self.n_rows:
-            has = f"they have {', '.join(source.names)}; rename those with the texts"
-            raise ColumnError(f"the answers have none of the columns {', '.join(TEXTS)}; {has}")
         if not by_label and start != (self.n_rows or 0):
             raise InputError(
                 f"the scores have {self.n_rows:,} rows and the answers {start:,}; without ids, rows are matched by "

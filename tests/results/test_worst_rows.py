@@ -500,9 +500,18 @@ def test_an_index_that_recurs_within_a_system_pairs_no_rows(tmp_path):
 
 
 def test_answers_without_texts_under_known_names_are_refused():
-    scores = {"token_f1": [0.5, 0.25]}
-    with pytest.raises(fm.errors.ColumnError, match="none of the columns question, reference, answer, contexts"):
-        worst_rows(scores, "token_f1", answers={"frage": ["a?", "b?"]})
+    import pandas as pd
+
+    scores, frame = {"token_f1": [0.5, 0.25]}, pd.DataFrame({"frage": ["a?", "b?"]}, index=pd.Index([7, 8], name="nr"))
+    own = pd.DataFrame(scores, index=frame.index)
+    texts = [({}, {"frage": ["a?", "b?"]}), ({"id": [7, 8]}, {"id": [7, 8], "frage": ["a?", "b?"]})]
+    for ids, answers in texts:
+        with pytest.raises(fm.errors.ColumnError, match="none of question, reference, answer, contexts; they have "):
+            worst_rows({**ids, **scores}, "token_f1", answers=answers)
+    with pytest.raises(fm.errors.ColumnError, match="they have frage; name yours with columns="):
+        worst_rows(own, "token_f1", answers=frame)
+    named = worst_rows(own, "token_f1", answers=frame, columns={"question": "frage"})
+    assert named.select(["nr", "question"]).to_pylist()[0] == {"nr": "8", "question": "b?"}
     kept = worst_rows(scores, "token_f1", answers={"frage": ["a?", "b?"]}, keep="frage")
     assert kept["frage"].to_pylist() == ["b?", "a?"]
 
