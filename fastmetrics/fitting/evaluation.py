@@ -15,9 +15,17 @@ from fastmetrics.base.column_names import listed
 from fastmetrics.base.display import Grid, Shown, columns_of, flat, lines_of, plain
 from fastmetrics.base.drawing import Curves, Picture, Plotted, label
 from fastmetrics.base.notes import Note, said
-from fastmetrics.fitting.labelled_rows import FOLDS, LabelledRows, filled, folds_of, part_of_groups, within_reach
+from fastmetrics.fitting.labelled_rows import (
+    FOLDS,
+    LabelledRows,
+    filled,
+    folds_of,
+    has_score,
+    part_of_groups,
+    within_reach,
+)
 from fastmetrics.fitting.learners import FittedScore, cross_fitted, fit_score
-from fastmetrics.metrics.fitted_file import FittedModel
+from fastmetrics.metrics.fitted_file import FittedModel, RowScores
 from fastmetrics.results.score_columns import directions
 from fastmetrics.results.validate import reversal_note
 from fastmetrics.stats.estimates import Estimate, Sample, as_share
@@ -65,6 +73,10 @@ class SingleScore:
     gain: Estimate
     error: Estimate
     error_gain: Estimate
+    scored: int
+    """The rows that have the score; in the others it counts as the median of these."""
+    ranking_of_scored: float
+    """The ranking of the rows that have it, across the folds, as ``validate`` states it."""
 
 
 @dataclass(frozen=True)
@@ -233,15 +245,18 @@ class HeldOut:
         low, high = (ends if bounds is None else ends.clip(*bounds)).tolist()
         return Estimate(value, low, high, found.kind, found.note)
 
-    def single(self, name: str, values: Floats, figure: Ranking) -> SingleScore:
+    def single(self, name: str, scores: RowScores, figure: Ranking) -> SingleScore:
         """A metric alone, in the direction that fits the labels; its squared error is that of a line by the others.
 
         The direction is read off the same rows, which favours the single metric.
         """
+        values, scored = filled(*scores), has_score(*scores)
         found = self.ranking(values)
         alone, is_low = found.upwards(), found.value < 0
-        scores = cross_fitted(within_reach(-values if is_low else values), self.rows, self.folds)
-        losses = self.losses(np.clip(scores, *self.rows.bounds))
+        predicted = cross_fitted(within_reach(-values if is_low else values), self.rows, self.folds)
+        losses = self.losses(np.clip(predicted, *self.rows.bounds))
+        pairs = Pairs.of(-values[scored] if is_low else values[scored], self.rows.labels[scored]).alone
+        of_scored = (pairs.auc(1.0).value + 1) / 2 if self.rows.is_binary else pairs.spearman().value
         return SingleScore(
             name,
             is_low,
@@ -249,6 +264,8 @@ class HeldOut:
             self.gain(figure, alone),
             self.mean(losses),
             self.mean(losses - self.losses(self.scores), bounded=False),
+            int(scored.sum()),
+            float(of_scored),
         )
 
     def calibration(self) -> list[CalibrationBin]:
@@ -297,9 +314,7 @@ def evaluate(rows: LabelledRows, confidence: float, seed: int) -> tuple[Evaluati
         error=whole.mean(whole.losses(whole.scores)),
         calibration_error=sum(part.n * abs(part.score - part.label) for part in curve) / sum(part.n for part in curve),
         curve=curve,
-        singles=[
-            whole.single(name, filled(*values), figure) for name, values in {**rows.scores, **rows.beside}.items()
-        ],
+        singles=[whole.single(name, values, figure) for name, values in {**rows.scores, **rows.beside}.items()],
         best_ranking=whole.estimate(best, fitted=False, confidence=level),
         naive=next(iter(rows.beside), None),
         learning=[LearningPoint(round(share * trained), whole.estimate(point)) for share, point in points],
@@ -403,6 +418,12 @@ class FitResult(Shown, Plotted):
         how = f"{'low' if best.reversed else 'high'} values go with high labels"
         perfect = [single.name for single in singles if single.ranking.value > _PERFECT]
         low = [single.name for single in singles if single.reversed]
+        n = labels["rows"]
+        holes = [
+            f"{one.name} {one.ranking_of_scored:.3f} ({one.scored:,} of {n:,} rows)"
+            for one in singles
+            if one.scored < n
+        ]
         groups = Note("of_groups", n=labels["groups"], column=labels["group"]) if "groups" in labels else ""
         positive = Note("of_them_positive", n=labels["positive"]) if "positive" in labels else ""
         fitted = {"n": labels["rows"], "groups": groups, "label": labels["column"], "positive": positive}
@@ -415,6 +436,7 @@ class FitResult(Shown, Plotted):
             Note("fit_error", **error),
             evaluation.learning_verdict,
             low and Note("fit_low", names=low),
+            holes and Note("fit_holes", names=holes, ranking=verdict["ranking"]),
             Note("fitted_on", settings=labels["settings"], **fitted),
             labels["rows_without_label"] and Note("left_out", n=labels["rows_without_label"], why="a label"),
             labels["repeated_questions"] and Note("fit_repeated", n=labels["repeated_questions"]),

@@ -195,9 +195,14 @@ def repeated_questions(questions: pa.ChunkedArray, groups: Ints) -> int:
     return int(np.count_nonzero(several[codes[codes >= 0]]))
 
 
+def has_score(values: Floats, present: Flags) -> Flags:
+    """Which rows have a score that is neither missing nor undefined."""
+    return present & ~np.isnan(values)
+
+
 def filled(values: Floats, present: Flags) -> Floats:
     """Scores without missing and undefined ones, which take the median of the others; infinite ones stay."""
-    usable = present & ~np.isnan(values)
+    usable = has_score(values, present)
     middle = float(np.median(within_reach(values[usable]))) if usable.any() else 0.0
     return np.where(usable, values, middle)
 

@@ -222,6 +222,23 @@ def test_what_is_printed(name, golden):
     golden(f"fit_{name.replace(' ', '_')}.txt", f"{result}\n\nrecommended: {result.recommended}")
 
 
+@pytest.mark.parametrize(("figure", "sign"), [("auc", 1), ("auc", -1), ("spearman", 1), ("spearman", -1)])
+def test_a_metric_with_holes_is_stated_over_the_rows_that_have_it(figure, sign):
+    rows = judged(90)
+    grades = rows["good"] if figure == "auc" else [good + row % 3 for row, good in enumerate(rows["good"])]
+    scores = [None if row % 5 == 0 else math.nan if row == 1 else sign * one for row, one in enumerate(rows["judge_a"])]
+    found = fm.fit({**rows, "good": grades, "judge_a": scores}, label="good", metrics=["judge_a", "judge_b"])
+    one, other = found.evaluation.singles
+    alone = getattr(
+        fm.validate({"judge_a": scores, "good": grades}, label="good", metrics="judge_a")["judge_a"], figure
+    )
+    expected = alone.value if sign > 0 else (1 if figure == "auc" else 0) - alone.value
+    assert (one.scored, other.scored, one.ranking_of_scored) == (71, 90, pytest.approx(expected))
+    assert one.ranking_of_scored > one.ranking.value
+    assert f"judge_a {expected:.3f} (71 of 90 rows)" in " ".join(str(found).split())
+    assert "judge_b 0" not in " ".join(found.remarks())
+
+
 def test_only_undeclared_directions_look_reversed():
     rows = table(120) | {"bad": [1 - good for good in table(120)["good"]]}
     assert fm.fit(rows, label="bad", metrics="token_f1").looks_reversed
