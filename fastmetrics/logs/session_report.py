@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, arrow_numbers, is_text
-from fastmetrics.base.column_names import COLUMNS, distinct, is_price, listed, resolve
+from fastmetrics.base.column_names import copied_columns, COLUMNS, distinct, is_price, listed, resolve
 from fastmetrics.base.columns import as_array, as_numbers, codes_of, open_frame
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError, OptionError
@@ -202,7 +202,11 @@ def _rows(
     if metrics:
         files = FileSettings(**vars(how.reading))
         made = score(log, metrics, columns=how.columns, schema=how.schema, keep=kept, files=files, prices=prices)
-        table = pa.concat_tables(open_frame(made).read(names)[1])
+        given = {
+            own: name for name, own in copied_columns(kept, resolve(log.names, how.columns, how.schema, ())).items()
+        }
+        read = open_frame(made).read([given.get(name, name) for name in names])[1]
+        table = pa.concat_tables(read).rename_columns(names)
     else:
         table = open_log(log, (), how=how, labels=names).table()
     plain = {name: pa.chunked_array([as_array(table[name], name)]) for name in names}

@@ -99,6 +99,8 @@ class AnswerMaker(ColumnMaker):
     numbered: str | None = None
     """The column of the table that numbers the repeats of a question, from 1, if its rows are repeated already."""
     sample: Mapping[str, int] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
+    """The kept columns that the user named, by their canonical names."""
     sender: ModelCalls | None = None
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
@@ -130,6 +132,7 @@ class AnswerMaker(ColumnMaker):
             system=self.system,
             answers=self.bot.settings,
             columns={"question": self.question, **self.reads},
+            named=self.named or None,
             keep=self.keep,
             repeats=self.rows_each if self.rows_each > 1 else None,
             sample=self.sample or None,
@@ -280,7 +283,7 @@ def plan_answering(
     for name in reads:
         if name not in used:
             raise ColumnError(f"{bot.use_of(name)} is no column; the table has: {quoted(names)}")
-    ids = [column for name, column in resolve(names, None, needed={"id"}).items() if name == "id"]
+    ids = [column for name, column in resolve(names, columns, needed={"id"}).items() if name == "id"]
     numbered = REPEAT if REPEAT in names and repeats == 1 else None
     sampled = dict(sample or {})
     maker = AnswerMaker(bot, system or bot.name, resolved["question"], (), used, repeats, again, numbered, sampled)
@@ -294,7 +297,7 @@ def plan_answering(
                 f"the kept column {name!r} has the name of an output column; rename it, or remove it from ",
                 Argument("keep"),
             )
-    return replace(maker, keep=copied)
+    return replace(maker, keep=copied, named={name: own for name, own in (columns or {}).items() if own in copied})
 
 
 def _answer_in(answer: Answer, call: Call) -> Answered:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -19,7 +20,7 @@ import pyarrow as pa
 from fastmetrics.base.arrays import check
 from fastmetrics.base.column_names import listed
 from fastmetrics.base.columns import as_arrow, check_type
-from fastmetrics.base.errors import InputError, MissingExtraError, OptionError
+from fastmetrics.base.errors import FileFormatError, InputError, MissingExtraError, OptionError
 from fastmetrics.base.plugin_files import LOADED
 from fastmetrics.base.score_metadata import METADATA, BatchSums, ScoreMetadata
 from fastmetrics.base.threads import cores
@@ -33,6 +34,7 @@ from fastmetrics.plans.plan import Plan, ScoreRequest, plan
 from fastmetrics.plans.score_batch import Scorer, VocabularyPool, fitted
 from fastmetrics.plans.stored_metadata import conclude, described, observe, signature, source_digests
 from fastmetrics.results.summary import Summary, summarize, summary_of_run
+from fastmetrics.tables.addresses import is_url
 from fastmetrics.tables.opening import open_table
 from fastmetrics.tables.outputs import find_metadata
 from fastmetrics.tables.readers import batch_of
@@ -156,6 +158,10 @@ def summarize_table(table: Any, request: ScoreRequest, options: RunOptions, thre
 
 def _planned(table: Any, source: TableSource, request: ScoreRequest, *, has_name: bool | None = None) -> Plan:
     stored = partial(_stored, table, source)
+    if request.schema is None and not any(is_url(file.path) for file in source.files):
+        with suppress(FileFormatError):  # another tool's file beside the table has named nothing
+            named = {name: own for name, own in (stored().named or {}).items() if own in source.names}
+            request = replace(request, columns={**named, **(request.columns or {})})
     return fitted(plan(source.names, request, has_blanks=source.has_blanks, has_name=has_name, stored=stored), source)
 
 

@@ -352,3 +352,10 @@ def test_a_cost_under_its_own_name_adds_up():
     assert found == {"id": [1, 2], "turns": [2.0, 1.0], "cost": [0.75, 2.0]}
     with pytest.raises(ColumnError, match="session_id"):
         fm.logs.sessions({"руб": [1.0]}, columns={"cost": "руб"})
+
+
+@pytest.mark.parametrize("more", [{}, {"metrics": "token_f1"}, {"by": "nr"}])
+def test_ids_have_the_name_that_columns_give_them(more):
+    rows = {"nr": [1, 2, 3], "s": ["a", "a", "b"], "answer": ["x", "y", "z"], "reference": ["x", "q", "z"]}
+    found = fm.logs.sessions(rows | {"latency_ms": [1.0, 2.0, 4.0]}, columns={"id": "nr", "session_id": "s"}, **more)
+    assert found.to_arrow().to_pydict()["latency_ms"] == [3.0, 4.0]

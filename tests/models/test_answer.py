@@ -185,6 +185,17 @@ def test_a_function_may_answer_and_return_further_columns(tmp_path):
     assert (found["prompt_tokens"][0].as_py(), found["confidence"][0].as_py()) == (7, 2.0)
 
 
+@pytest.mark.parametrize("end", ["parquet", "jsonl", None])
+def test_scoring_remembers_the_named_columns(end, tmp_path):
+    rows = [{"nr": "a1", "ask": "x?", "reference": "x?"}, {"nr": "a2", "ask": "y?", "reference": "z"}]
+    out = None if end is None else tmp_path / f"answers.{end}"
+    found = fm.answer(
+        rows, lambda question: question, columns={"id": "nr", "question": "ask"}, keep="reference", output=out
+    )
+    made = fm.score(found if out is None else out, "exact_match")
+    assert made.drop_columns("system").to_pydict() == {"id": ["a1", "a2"], "exact_match": [1.0, 0.0]}
+
+
 async def later(question):
     return question * 2
 
