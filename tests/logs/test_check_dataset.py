@@ -311,7 +311,8 @@ def test_results_of_rows_say_their_ids(kind):
     if kind == "column":
         log, own = log.reset_index(), {**own, "id": "код"}
     topics = fm.logs.topic_coverage(log, topics=2, columns=own).to_rows().to_pydict()
-    assert topics == {"row": [0, 1, 2, 3], "id": [*index], "question": rows["вопрос"], "topic": [0, 1, 0, 1]}
+    labels = {"код": [*index]} if kind == "index" else {}
+    assert topics == {"row": [0, 1, 2, 3], "id": [*index], "question": rows["вопрос"], "topic": [0, 1, 0, 1]} | labels
     cache = fm.logs.cache_hit_rate(log, columns=own).to_arrow().to_pydict()
     assert (cache["id"], cache["stored_id"]) == ([*index], [None, "k1", "k1", "k2"])
     assert cache["stored_question"] == [None, "a?", "a?", "b?"]
