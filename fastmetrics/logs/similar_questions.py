@@ -94,7 +94,7 @@ class CacheHits(Shown, Plotted):
     """For each of several τ: ``tau``, ``cache_hit_rate``, ``wrong_share``."""
     table: pa.Table = field(repr=False)
     """The rows in order: ``row`` from 0, ``id`` and ``question`` if known, ``cache_hit`` (null if left out), ``cosine``
-    to the nearest stored question, and its ``stored_row``, ``stored_id`` and ``stored_question``."""
+    to the nearest stored question, its ``stored_row``, ``stored_id`` and ``stored_question``; the index of pandas."""
 
     def picture(self) -> Picture:
         """The hit rate and the share of wrong hits over τ."""

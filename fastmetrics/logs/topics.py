@@ -223,7 +223,9 @@ class Topics(Shown):
         return pa.Table.from_pylist([{**asdict(topic), **asdict(topic).pop("scores")} for topic in self.topics])
 
     def to_rows(self) -> pa.Table:
-        """The rows of the log in order: ``row`` from 0, ``id`` and ``question`` if known, ``topic`` (null: none)."""
+        """The rows of the log in order: ``row`` from 0, ``id`` and ``question`` if known, ``topic`` (null: none); and
+        the index of a pandas frame, which ``to_pandas()`` restores.
+        """
         return self.assignment
 
     def grids(self) -> list[Grid]:
