@@ -54,7 +54,7 @@ def test_the_number_of_topics_is_that_of_the_greatest_silhouette(sizes, k):
         ((2, 2, 5), 0.05, 5, [5] * 9, "each is a topic"),
         ((5, 5), 0.05, 5, [25, 25], "of 2 to 5 topics, their number"),
         ((2, 3, 4), 0.05, 4, [16, 12, 8], "of 2 to 4 topics, their number"),
-        ((4,) * 5, 0.1, 3, [12] * 5, "of 2 to 10 topics, their number"),
+        ((4,) * 5, 0.15, 3, [12] * 5, "of 2 to 10 topics, their number"),
         ((4,) * 5, 0.1, 12, [48] * 5, "of 2 to 10 topics, their number"),
         ((1, 1), 0, 4, [8], "too few, or too much alike"),
         ((1, 1), 0, 5, [5, 5], "(--topics) sets their"),
