@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from fastmetrics.base import shared_parameters as shared
 from fastmetrics.base.arrays import Floats, Ints, arrow_numbers, is_text
-from fastmetrics.base.column_names import copied_columns, COLUMNS, distinct, is_price, listed, resolve
+from fastmetrics.base.column_names import COLUMNS, copied_columns, distinct, is_price, listed, resolve
 from fastmetrics.base.columns import as_array, as_numbers, codes_of, open_frame
 from fastmetrics.base.display import Grid, Shown
 from fastmetrics.base.errors import Argument, ColumnError, OptionError

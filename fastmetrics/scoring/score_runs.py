@@ -158,7 +158,8 @@ def summarize_table(table: Any, request: ScoreRequest, options: RunOptions, thre
 
 def _planned(table: Any, source: TableSource, request: ScoreRequest, *, has_name: bool | None = None) -> Plan:
     stored = partial(_stored, table, source)
-    if request.schema is None and not any(is_url(file.path) for file in source.files):
+    named_well = request.columns is None or isinstance(request.columns, Mapping)  # if not, the plan says so
+    if request.schema is None and named_well and not any(is_url(file.path) for file in source.files):
         with suppress(FileFormatError):  # another tool's file beside the table has named nothing
             named = {name: own for name, own in (stored().named or {}).items() if own in source.names}
             request = replace(request, columns={**named, **(request.columns or {})})
