@@ -249,8 +249,8 @@ def summed_drifts(parts: Iterable[Mapping[str, InputDrift]]) -> dict[str, InputD
 
 
 _HOW = {
-    "zero": ("score 0", "missing: zero, as trec_eval -c; skip leaves them out"),
-    "skip": ("are left out", "missing: skip, the default of trec_eval; zero scores them 0"),
+    "zero": ("score 0", "as trec_eval -c; missing='skip' (--missing skip) leaves them out"),
+    "skip": ("are left out", "the default of trec_eval; missing='zero' (--missing zero) scores them 0"),
 }
 
 

@@ -59,7 +59,9 @@ _DECILES = np.linspace(0.1, 0.9, 9)
 def fit(
     table: Annotated[Any, Help("Rows with labels, in memory or in files, as in ``score``.")],
     *,
-    label: Annotated[str, Help("The column of labels: flags (0 and 1, yes and no), grades or other numbers.")],
+    label: Annotated[
+        str, Help("The column of the table with labels: flags (0 and 1, yes and no), grades or other numbers.")
+    ],
     output: Annotated[str | Path | None, Help("The file of the score, with the suffix .toml.")] = None,
     overwrite: shared.Overwrite = False,
     group: Annotated[str | None, Help("The column whose equal values mark rows that are held out together.")] = None,

@@ -281,7 +281,9 @@ def read_labelled(
     keys = [label] if group is None else [label, group]
     for name in keys:
         if name not in names:
-            raise UnknownNameError.of("column", name, names)
+            advice = "; labels are a column of the table: join those of another file to it first"
+            message = UnknownNameError.of("column", name, names).message
+            raise UnknownNameError(message, advice if name == label and not str(message).endswith("?") else "")
     mapping = resolve(names, naming["columns"], naming["schema"], needed=())
     kinds = ("text", "texts", "ids", "id_groups", "id")
     texts = {column for name, column in mapping.items() if COLUMNS[name].kind in kinds}

@@ -97,7 +97,8 @@ def check_meaning(name: str, bounds: Any, better: Any, reading: Any, options: It
         raise PluginError(f"metric {name!r}: better={shown(better)}: expected 'higher', 'lower' or None{meant}")
     if not (_are_numbers(bounds) and len(bounds) == 2 and bounds[0] < bounds[1]):
         raise PluginError(
-            f"metric {name!r}: bounds={shown(bounds)}: expected the smallest and the largest score, as in (0, 1)"
+            f"metric {name!r}: bounds={shown(bounds)}: expected the smallest and the largest score, as in (0, 1), "
+            "or (0, float('inf')) without a largest one"
         )
     if reading is not None:
         _check_reading(name, better, reading)

@@ -97,12 +97,15 @@ def _without(batch: Batch, options: Options, columns: Iterable[str]) -> Flags:
 _CAUTIONS = {
     "undefined": Caution(
         "have no relevant document and are excluded from the mean",
-        "no_relevant='zero' scores them 0, as trec_eval does",
+        "no_relevant='zero' (--no-relevant zero) scores them 0, as trec_eval does",
         _without,
         least=0.0,
     ),
     "zero": Caution(
-        "have no relevant document and score 0", "no_relevant='undefined' excludes them from the mean", _without, 0.0
+        "have no relevant document and score 0",
+        "no_relevant='undefined' (--no-relevant undefined) excludes them from the mean",
+        _without,
+        0.0,
     ),
 }
 

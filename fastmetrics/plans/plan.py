@@ -344,7 +344,7 @@ def plan(
     mapping, rivals, fitting = found_columns(names, request.columns, request.schema)
     check_rivals(rivals, ("id",))
     common = request.common(mapping)
-    parsed = [_ranged(score, stored) for score in _each_once(metrics, common)]
+    parsed = [_ranged(score, stored) for score in _each_once(metrics, common, names)]
     ids = [mapping["id"]] if "id" in mapping else []
     keep = list(dict.fromkeys([*ids, *kept_columns(request.keep, names, mapping)]))
     for name in keep:
@@ -452,12 +452,20 @@ def _reason(names: Names, answer: str, schema: str | None) -> str | None:
     return next((column for column in map(names.fitting, filter(None, reasons)) if column is not None), None)
 
 
-def _each_once(metrics: Sequence[str], common: Mapping[str, Any]) -> list[Score]:
+def _each_once(metrics: Sequence[str], common: Mapping[str, Any], names: Names) -> list[Score]:
     """The scores of specs; one for several names of a metric, such as S_rel and Relevance Score."""
     found: dict[str, tuple[Score, list[str]]] = {}
     scores = []
     for spec in metrics:
-        score = parse(spec, common)
+        try:
+            score = parse(spec, common)
+        except UnknownNameError:
+            if spec not in names:
+                raise
+            way = f"unknown metric {spec!r}, a column of the table: rename it judge_{spec}, or copy it with "
+            raise UnknownNameError(
+                way, Argument("keep", spec), " and name it as a metric of summarize or compare"
+            ) from None
         first, spellings = found.setdefault(score.name, (score, []))
         if not spellings or fold(spec) in map(fold, spellings) or _source(first) != _source(score):
             scores.append(score)  # twice by one name is a slip

@@ -28,7 +28,14 @@ from fastmetrics.results.main_metric import concerns_of, first_metrics, is_own
 from fastmetrics.results.opening_scores import open_runs, open_scores, read_table, run_named
 from fastmetrics.results.quantities import Counts, Method, PairedMeans, SampledMeans, Scores
 from fastmetrics.results.score_columns import belonging, directions, stated_better
-from fastmetrics.results.score_table import ScoreTable, bounds_of, first_declared, own_numbers, shared_metrics
+from fastmetrics.results.score_table import (
+    ScoreTable,
+    bounds_of,
+    first_declared,
+    lacking_metrics,
+    own_numbers,
+    shared_metrics,
+)
 from fastmetrics.stats.mean_interval import INTERVALS
 from fastmetrics.stats.significance import (
     CORRECTIONS,
@@ -305,6 +312,7 @@ def compare(
         differences=[
             *notes,
             *([] if metrics else own_numbers(loaded, [*beside, on, *flagged])),
+            *([] if metrics else lacking_metrics(opened, [*beside, on, *flagged])),
             *paired.notes,
             *_rounded_notes(loaded, [name for name in names if name in counted or paired.precision(name)]),
             *_segment_notes(paired, groupings),

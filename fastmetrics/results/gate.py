@@ -676,4 +676,8 @@ def _units(
 
 def _missing_queries(run: ScoreTable) -> list[str]:
     queries = run.metadata.missing_queries
-    return [] if queries is None else [Note("of_run", run=run.name, note=note) for note in queries.notes]
+    if queries is None or not queries.count:
+        return []
+    if queries.rule == "skip":
+        return [Note("skipped_queries", run=run.name, n=queries.count, of=queries.judged)]
+    return [Note("of_run", run=run.name, note=note) for note in queries.notes]

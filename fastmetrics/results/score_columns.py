@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar, cast, get_args
 
 import numpy as np
@@ -20,6 +20,7 @@ from fastmetrics.base.errors import (
     InputError,
     OptionError,
     UnknownNameError,
+    quoted,
 )
 from fastmetrics.base.options import by_name
 from fastmetrics.base.score_metadata import ScoreMetadata
@@ -152,8 +153,17 @@ def with_score_types(table: T) -> T:
     return table
 
 
-def unknown_metric(name: str, columns: Sequence[str], stored: Stored) -> UnknownNameError:
-    """The error for a name that means no column; a metric stored under the user's own name is suggested by it."""
+def unknown_metric(
+    name: str, columns: Sequence[str], stored: Stored, present: Collection[str] = ()
+) -> UnknownNameError:
+    """The error for a name that means no column; a metric stored under the user's own name is suggested by it.
+
+    A name of the columns that are ``present`` is that of a column without numbers.
+    """
+    if name in present:
+        return UnknownNameError(
+            f"{name!r} is a column with values that are no numbers; known metrics: {quoted(columns)}"
+        )
     specs: Mapping[str, str] = {declaration.spec: column for column, declaration in stored.items() if column in columns}
     meant = _canonical(name)
     own = [specs[meant]] if meant is not None and meant in specs else []

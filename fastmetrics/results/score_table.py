@@ -472,7 +472,7 @@ def shared_metrics(
         for run, names in zip(runs, by_run, strict=True):
             if name not in names:
                 _check_counted(run, name, counted)
-                near = unknown_metric(name, names, run.declared).message
+                near = unknown_metric(name, names, run.declared, run.columns).message
                 advice = f"; it {UNSCORED}" if is_unscored(run, name) else ""
                 raise UnknownNameError(f"{run.name} has no scores of {name!r}: ", near, advice)
     if requested:
@@ -504,6 +504,16 @@ def own_numbers(
     shared = [name for name in runs[0].scores if all(name in run.scores for run in runs)]
     names = [name for name in shared if name not in scored]
     return [Note("own_numbers", names=names, way=way)] if names else []
+
+
+def lacking_metrics(runs: Sequence[ScoreTable], beside: Iterable[str | None]) -> list[str]:
+    """The note on metrics that some runs lack, with the runs that have each."""
+    beside = list(beside)
+    scored = {run.name: [name for name in run.measured(beside) if name not in beside] for run in runs}
+    every = dict.fromkeys(name for names in scored.values() for name in names if not is_cost(name))
+    lacking = [name for name in every if not all(name in run.scores for run in runs)]
+    having = [f"{name} ({', '.join(run for run in scored if name in scored[run])})" for name in lacking]
+    return [Note("lacking_metrics", names=having)] if having else []
 
 
 def _check_counted(run: ScoreTable, name: str, counted: bool) -> None:

@@ -303,7 +303,7 @@ def _of_tables(tables: Sequence[ScoreTable], **options: Any) -> Summary:
                 rows[place] += piece.num_rows
                 yield piece
 
-    summary = _of_pieces(pieces, True, [], **options)
+    summary = _of_pieces(pieces, True, [], present=[name for table in tables for name in table.columns], **options)
     read = [(table.metadata.columns or {}, table.metadata.passed_over or {}) for table in tables if table.source]
     columns, ignored = read[0] if read and all(each == read[0] for each in read) else ({}, {})
     notes = [*summary.notes, *(pooled_notes(tables, rows) if len(tables) > 1 else [])]
@@ -315,6 +315,7 @@ def _of_pieces(
     again: bool,
     notes: Sequence[str],
     *,
+    present: Sequence[str] = (),
     only: Sequence[str] = (),
     statistics: Mapping[str, Sequence[str]] | None = None,
     labels: Mapping[str, str] | None = None,
@@ -328,6 +329,7 @@ def _of_pieces(
     held: dict[str, list[Any]] = {}
     for piece in map(with_score_types, read()):
         sums.add(piece)
+        present = present or piece.schema.names
         stored = stored_declarations(ScoreMetadata(declared=sums.declared))
         for name, bounds in declared_bounds(sums.states, stored).items():
             check_bounds(piece.column(name), name, bounds, start)
@@ -364,7 +366,7 @@ def _of_pieces(
     chosen = {column_named(name, every): name for name in only} or dict.fromkeys(every)
     for name in chosen:
         if name not in every:
-            raise unknown_metric(name, every, stored)
+            raise unknown_metric(name, every, stored, present)
     metrics = {name: metrics[name] for name in chosen if name in metrics}
     corpus_values = {name: corpus_values[name] for name in chosen if name in corpus_values}
     cautions = [

@@ -57,7 +57,7 @@ def document_blocks(file: DataFile, keys: Steps) -> Iterator[LineBlock]:
         except json.JSONDecodeError as error:
             if error.msg == "Extra data":
                 raise FileFormatError(f"{file.shown}: more follows the end of the JSON document") from error
-            fault = f"malformed JSON: {error.msg} at character {error.pos + 1} of the document"
+            fault = f"malformed JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1} of the document"
     if lines:
         yield LineBlock(number, b"".join(lines), file.size)
     number += len(lines)

@@ -381,7 +381,7 @@ def record_of(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise WrongValueError(f"invalid UTF-8: byte 0x{line[error.start]:02x} at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise WrongValueError(f"malformed JSON: {error.msg} at character {error.pos + 1}") from None
+        raise WrongValueError(f"malformed JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}") from None
     if record is None:
         return {}
     if not isinstance(record, dict):

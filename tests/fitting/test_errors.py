@@ -57,6 +57,7 @@ ERRORS = [
     ("an infinite label", fit(good=[0.0, float("inf"), *[0.0] * 238]), ColumnError, "good", "1"),
     ("a huge label", fit(judged(good=[*range(59), 1e307]), metrics="judge_a"), InputError, "good", "59", "1e+307"),
     ("an unknown label", fit(label="god"), UnknownNameError, "god", "good"),
+    ("a file of labels", fit(label="labels.csv"), UnknownNameError, "labels.csv", "join"),
     (
         "classes for cuts",
         fit(good=list(range(240)), promises=CutPromises(recall=0.9)),

@@ -672,3 +672,10 @@ def test_a_system_named_like_a_heading_stands_in_quotes(names, shown):
 def test_one_row_without_a_system_is_refused() -> None:
     with pytest.raises(fm.errors.InputError, match="row 2"):
         fm.compare({"id": [1, 1, 2], "run": ["a", "b", None], "token_f1": [1.0, 0.5, 0.25]}, system="run")
+
+
+@pytest.mark.parametrize(("metrics", "noted"), [(None, True), ("token_f1", False)])
+def test_metrics_that_one_run_lacks_are_noted(metrics, noted):
+    runs = {"a": {"token_f1": [0.1, 0.4], "chrf": [0.1, 0.2]}, "b": {"token_f1": [0.2, 0.3], "bleu": [0.3, 0.2]}}
+    note = "left out, as not every run has them: chrf (a), bleu (b)"
+    assert (note in fm.compare(runs, metrics=metrics).remarks()) == noted

@@ -56,6 +56,7 @@ PATHS = {"predicted": "out.label", "expected": "gold"}
 QRELS = {"q1": {"d1": 1}, "q2": {"d2": 1}}
 RANKINGS = {"poor": {"q1": {"d1": 1.0, "d2": 2.0}}, "good": {"q1": {"d1": 2.0, "d2": 1.0}}}
 NUMBERS = {"id": [1, 2], "bleu": [0.1, 0.2]}
+PRICES = {"token_f1": [0.5, 1.0], "p": ["1.234,50", "2"]}
 COUNTS = [[1, 2], ["a", "b"], [[1, 2], [1]], [[1.5, 2], [1, 2]], [[1, None], [1, 2]], [{"a": 1}, {"a": 2}]]
 FRAME = pd.DataFrame({"answer": ["a b", "c"], "reference": ["a b"] * 2, "label": [1, 0]}, index=["p", "q"])
 FRAME_SCORES = fm.score(FRAME, "token_f1")
@@ -405,6 +406,11 @@ ERRORS: list[tuple[Any, ...]] = [
     ),
     ("summarize_by: by", lambda: fm.results.summarize_by(OLD, by="langage"), UnknownColumnError, "langage"),
     ("summarize_by: metrics", lambda: fm.results.summarize_by(OLD, metrics="token_f2"), UnknownNameError, "token_f1"),
+    *(
+        (f"{view.__name__}: a column of texts", lambda view=view: view(PRICES, metrics="p"), UnknownNameError, "numbers")
+        for view in (fm.summarize, fm.results.summarize_by, fm.results.histograms)
+    ),
+    ("score: a column", lambda: fm.score([{"answer": "a", "own": 1}], "own"), UnknownNameError, "judge_own", "keep="),
     ("flags: a number", lambda: fm.results.summarize_by({"retries": [0, 50]}, flags="retries"), InputError, "1", "50"),
     ("flags: unknown", lambda: fm.results.summarize_by(OWN, flags="retries"), UnknownNameError, "retries"),
     ("side_by_side: no runs", lambda: fm.results.side_by_side([]), InputError),
