@@ -407,7 +407,12 @@ ERRORS: list[tuple[Any, ...]] = [
     ("summarize_by: by", lambda: fm.results.summarize_by(OLD, by="langage"), UnknownColumnError, "langage"),
     ("summarize_by: metrics", lambda: fm.results.summarize_by(OLD, metrics="token_f2"), UnknownNameError, "token_f1"),
     *(
-        (f"{view.__name__}: a column of texts", lambda view=view: view(PRICES, metrics="p"), UnknownNameError, "numbers")
+        (
+            f"{view.__name__}: a column of texts",
+            lambda view=view: view(PRICES, metrics="p"),
+            UnknownNameError,
+            "numbers",
+        )
         for view in (fm.summarize, fm.results.summarize_by, fm.results.histograms)
     ),
     ("score: a column", lambda: fm.score([{"answer": "a", "own": 1}], "own"), UnknownNameError, "judge_own", "keep="),

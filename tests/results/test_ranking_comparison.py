@@ -199,7 +199,7 @@ def test_note_names_the_treatment_and_the_column():
             "reciprocal_rank, ndcg@1: 2 of 4 scored rows (50 %) have no relevant document and "
         )
     assert told[None] == told["undefined"] != told["zero"]
-    assert "score 0; no_relevant='undefined' excludes them" in told["zero"]
+    assert "score 0; no_relevant='undefined' (--no-relevant undefined) excludes" in told["zero"]
     both = summarize([fm.score(ROWS, metrics="mrr", no_relevant=value) for value in ("zero", "undefined")]).notes
     assert [note.split(" have ")[0] for note in both] == ["reciprocal_rank: 2 of 4 scored rows (50 %)"] * 2
 

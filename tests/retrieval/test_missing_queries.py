@@ -19,11 +19,16 @@ from tests.support.program import program, unfolded
 
 MEASURES = ["mrr", "AP"]
 ZERO = (
-    "60 of 150 judged queries are not in the ranking and score 0 (missing: zero, as trec_eval -c; skip leaves them out)"
+    "60 of 150 judged queries are not in the ranking and score 0 (as trec_eval -c; missing='skip' (--missing skip) "
+    "leaves them out)"
 )
 SKIP = (
-    "60 of 150 judged queries are not in the ranking and are left out (missing: skip, the default of trec_eval; zero "
-    "scores them 0)"
+    "60 of 150 judged queries are not in the ranking and are left out (the default of trec_eval; missing='zero' "
+    "(--missing zero) scores them 0)"
+)
+GATED = (
+    "partial: 60 of 150 judged queries are not in the ranking: the means of rank leave them out, rules count them as "
+    "rows without a score"
 )
 NOTES = {"zero": ZERO, "skip": SKIP}
 
@@ -90,6 +95,15 @@ def test_no_missing_query_gives_no_note(rule):
     assert (found.n_scored, found.missing, found.notes) == (150, [], [])
     assert found.to_dict()["missing"] == rule
     assert fm.results.compare_rankings({"a": WHOLE, "b": WHOLE}, QRELS, "mrr", missing=rule).notes[1].startswith("95 %")
+
+
+@pytest.mark.parametrize(("rule", "note", "n_worst"), [("zero", f"partial: {ZERO}", 0), ("skip", GATED, 60)])
+def test_gate_says_how_missing_queries_count(rule, note, n_worst, tmp_path):
+    scores = tmp_path / "partial.parquet"
+    fm.rank(PARTIAL, QRELS, MEASURES, missing=rule, output=scores)
+    found = fm.gate(scores, "mrr >= 0.1")
+    assert note in found.remarks()
+    assert found[0].n_worst == n_worst
 
 
 def test_table_of_runs_counts_missing_queries_and_names_the_rule():
@@ -193,8 +207,9 @@ def test_files_of_query_values_keep_the_counts_and_every_reader_tells_them(files
     assert f"new: {NOTES[rule]}" in compared.notes
     assert compared["mrr"].delta == fm.results.compare_rankings(RUNS, QRELS, "mrr", missing=rule)["mrr"].delta
     gate = fm.gate(f"old.{suffix}", ["mrr >= 0.1"], baseline=new)
-    assert f"new: {NOTES[rule]}" in gate.notes
-    assert f"new: {NOTES[rule]}" in unfolded(program("gate", new, "-r", "mrr >= 0.1").out)
+    of_gate = {"zero": f"new: {ZERO}", "skip": GATED.replace("partial", "new")}[rule]
+    assert of_gate in gate.notes
+    assert of_gate in unfolded(program("gate", new, "-r", "mrr >= 0.1").out)
 
 
 def test_values_in_memory_carry_the_counts():
