@@ -162,7 +162,7 @@ def _planned(table: Any, source: TableSource, request: ScoreRequest, *, has_name
     if request.schema is None and named_well and not any(is_url(file.path) for file in source.files):
         with suppress(FileFormatError):  # another tool's file beside the table has named nothing
             named = {name: own for name, own in (stored().named or {}).items() if own in source.names}
-            if named and (request.columns is None or isinstance(request.columns, Mapping)):
+            if named:
                 request = replace(request, columns={**named, **(request.columns or {})})
     return fitted(plan(source.names, request, has_blanks=source.has_blanks, has_name=has_name, stored=stored), source)
 
